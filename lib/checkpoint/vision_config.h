@@ -1,0 +1,58 @@
+// The tower's shape as config.json states it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/family.h"
+#include "core/patch_layout.h"
+
+namespace vtower {
+
+enum class Activation { quick_gelu, silu, gelu, gelu_tanh };
+
+std::string_view to_string(Activation activation) noexcept;
+
+// Where a value came from: "config.json: vision_config.depth", or "default of Qwen2VLVisionConfig
+// (transformers 5.17.0)" for the few keys that published files leave out.
+struct ValueOrigin {
+  std::string name;
+  std::string value;
+  std::string origin;
+};
+
+// Only vision keys are read; a language-model key never stands in for one. Every architecture key
+// is required but those in the table of checkpoint/family_defaults.cpp.
+struct VisionConfig {
+  Family family = Family::qwen2_vl;
+  std::int64_t depth = 0;      // blocks
+  std::int64_t width = 0;      // D
+  std::int64_t heads = 0;
+  std::int64_t mlp_width = 0;
+  std::int64_t out_width = 0;  // of a token
+  Activation hidden_act = Activation::quick_gelu;
+  double norm_eps = 0.0;
+  double rope_theta = 0.0;
+  PatchLayout layout;
+
+  // qwen2_5_vl: side of an attention window in pixels; blocks that attend to the whole frame.
+  std::int64_t window_size = 0;
+  std::vector<std::int64_t> full_attention_blocks;
+
+  // qwen3_vl: side of the square position table; blocks whose output goes to a deepstack merger.
+  std::int64_t position_table_side = 0;
+  std::vector<std::int64_t> deepstack_blocks;
+
+  std::vector<ValueOrigin> origins;
+
+  [[nodiscard]] std::int64_t head_dim() const noexcept { return width / heads; }
+  // Side of an attention window in tokens.
+  [[nodiscard]] std::int64_t window_tokens() const noexcept {
+    return window_size / layout.merge_size / layout.patch_size;
+  }
+  [[nodiscard]] bool is_full_attention(std::int64_t block) const noexcept;
+};
+
+}  // namespace vtower

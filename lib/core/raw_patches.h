@@ -1,0 +1,93 @@
+// Pixels outside of the tower: bytes, in patch rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/byte_buffer.h"
+#include "core/frame.h"
+#include "core/grid_thw.h"
+#include "core/patch_layout.h"
+
+namespace vtower {
+
+class InputNorm;       // lib/tower: the tower's own normalisation
+class RawPatchWriter;  // lib/core/raw_patch_dump.h: dumps and hashes of the raw rows
+namespace oracle {
+class PixelNorm;  // lib/oracle: the second, independent writing of the normalisation
+}
+
+// Permission to read the bytes of RawPatches. Only the classes named here can make one, so no code
+// can take raw bytes for normalised pixels.
+class RawBytesKey {
+  RawBytesKey() = default;
+  friend class InputNorm;
+  friend class RawPatchWriter;
+  friend class oracle::PixelNorm;
+};
+
+// uint8 rows [N, K] in merge order (core/patch_layout.h) and one GridThw per item, N = sum t*h*w.
+// There is no way to make one from floating point values.
+class RawPatches {
+ public:
+  // One item from its decoded, resized frames, all of one size with sides that are multiples of
+  // layout.factor(). A count that is no multiple of temporal_patch_size is completed by repeating
+  // the last frame (a still image is repeated). Throws Error{out_of_range} otherwise.
+  static RawPatches gather(std::span<const Frame> frames, const PatchLayout& layout);
+
+  // Rows that already exist, from a dump. Throws Error{unreadable} unless
+  // rows.size() == sum t*h*w * K and every grid is positive and divisible by merge_size.
+  static RawPatches from_rows(ByteBuffer rows, std::vector<GridThw> grids,
+                              const PatchLayout& layout);
+
+  // The items of all parts in order; all parts must have one layout.
+  static RawPatches concat(std::span<const RawPatches* const> parts);
+
+  // The items [first, first + count) as their own rows (a copy).
+  [[nodiscard]] RawPatches slice(std::size_t first, std::size_t count) const;
+
+  [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
+  [[nodiscard]] std::int64_t row_width() const noexcept { return layout_.row_width(); }
+  [[nodiscard]] const std::vector<GridThw>& grids() const noexcept { return grids_; }
+  [[nodiscard]] const PatchLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] std::span<const std::uint8_t> bytes(RawBytesKey) const noexcept {
+    return bytes_.span();
+  }
+
+ private:
+  friend class PatchScatter;
+  RawPatches(ByteBuffer bytes, std::vector<GridThw> grids, const PatchLayout& layout,
+             std::int64_t rows);
+
+  ByteBuffer bytes_;
+  std::vector<GridThw> grids_;
+  PatchLayout layout_;
+  std::int64_t rows_ = 0;
+};
+
+// Fills the rows of one item scanline by scanline, so that a resizer can hand over each line while
+// it is still in cache. Every line of every frame must be put exactly once before finish().
+class PatchScatter {
+ public:
+  // `frames` frames of `size`; throws Error{out_of_range} unless both sides are positive multiples
+  // of layout.factor() and frames >= 1.
+  PatchScatter(ImageSize size, std::int64_t frames, const PatchLayout& layout);
+
+  // Line y of frame k: size.width interleaved RGB pixels.
+  void put_line(std::int64_t k, std::int64_t y, const std::uint8_t* rgb);
+
+  // Repeats the last frame up to a multiple of temporal_patch_size and returns the rows.
+  [[nodiscard]] RawPatches finish() &&;
+
+ private:
+  [[nodiscard]] std::uint8_t* line_start(std::int64_t k, std::int64_t y) noexcept;
+
+  ImageSize size_;
+  std::int64_t frames_;
+  PatchLayout layout_;
+  GridThw grid_;
+  ByteBuffer bytes_;
+};
+
+}  // namespace vtower

@@ -1,0 +1,26 @@
+# Every library that vtower stands on, found and never vendored. scripts/setup installs them.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+find_package(CLI11 REQUIRED)             # command line
+find_package(nlohmann_json REQUIRED)     # JSON: checkpoints, records, reports
+pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)      # SHA-256 of files and frames
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)      # fast hashes of tensors
+pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)          # libjpeg-turbo: the reference's JPEG
+pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)            # PNG with CRC checks, 16 bits, interlace
+pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)  # WebP, animation, EXIF
+pkg_check_modules(TIFF REQUIRED IMPORTED_TARGET libtiff-4)        # TIFF
+find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED) # GIF and BMP
+add_library(stb INTERFACE)
+target_include_directories(stb SYSTEM INTERFACE ${STB_INCLUDE_DIR})
+
+if(VTOWER_VIDEO)  # demuxing and decoding of video
+  pkg_check_modules(LIBAV REQUIRED IMPORTED_TARGET libavformat libavcodec libavutil libswscale)
+endif()
+
+include(torch)    # tensors and their kernels
+
+if(VTOWER_TESTS)
+  find_path(DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)       # tests
+endif()

@@ -1,0 +1,50 @@
+# How every target of the project is built: language level, warnings, sanitizers, optimisation.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(vtower_options INTERFACE)
+# -ffp-contract=off: one rounding per written operation, on every CPU; exact pixels depend on it.
+target_compile_options(vtower_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+    -ffp-contract=off>)
+if(VTOWER_WERROR)
+  target_compile_options(vtower_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+if(VTOWER_SANITIZE)
+  target_compile_options(vtower_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${VTOWER_SANITIZE} -fno-sanitize-recover=all
+      -fno-omit-frame-pointer>)
+  target_link_options(vtower_options INTERFACE -fsanitize=${VTOWER_SANITIZE})
+endif()
+
+# vtower_library(core SOURCES a.cpp b.cpp DEPENDS nlohmann_json ...): static library vtower_core,
+# included as "core/a.h".
+function(vtower_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(vtower_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(vtower_${name} PUBLIC ${CMAKE_SOURCE_DIR}/lib)
+  target_link_libraries(vtower_${name} PUBLIC ${ARG_DEPENDS} PRIVATE vtower_options)
+endfunction()
+
+# vtower_test(name SOURCES ... DEPENDS ... LABELS ...): a doctest program and its ctest entry.
+function(vtower_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  add_executable(test_${name} ${ARG_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(test_${name} PRIVATE vtower_test_support ${ARG_DEPENDS} vtower_options)
+  add_test(NAME ${name} COMMAND test_${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900)
+endfunction()

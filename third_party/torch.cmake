@@ -1,0 +1,34 @@
+# LibTorch from the `torch` wheel (scripts/setup pins its version).
+#
+# find_package(Torch) of a CUDA wheel insists on a CUDA toolkit, so its libraries are linked as
+# imported targets here: libtorch_cpu and libc10 always, their CUDA siblings where nvcc is.
+
+set(VTOWER_TORCH_PREFIX "" CACHE PATH "Folder of the torch package: holds include/ and lib/")
+if(NOT EXISTS ${VTOWER_TORCH_PREFIX}/lib/libtorch_cpu.so)
+  message(FATAL_ERROR "VTOWER_TORCH_PREFIX='${VTOWER_TORCH_PREFIX}': expected a folder with "
+    "lib/libtorch_cpu.so; run scripts/setup, which prints the value to pass")
+endif()
+
+# Libraries of NVIDIA's wheels that libtorch_cpu itself needs lie beside the package.
+file(GLOB VTOWER_NVIDIA_LIBS ${VTOWER_TORCH_PREFIX}/../nvidia/*/lib
+     ${VTOWER_TORCH_PREFIX}/../cusparselt/lib)
+
+add_library(torch_cpu INTERFACE)
+target_include_directories(torch_cpu SYSTEM INTERFACE ${VTOWER_TORCH_PREFIX}/include)
+target_link_libraries(torch_cpu INTERFACE
+  ${VTOWER_TORCH_PREFIX}/lib/libtorch_cpu.so ${VTOWER_TORCH_PREFIX}/lib/libc10.so)
+target_link_options(torch_cpu INTERFACE -Wl,-rpath,${VTOWER_TORCH_PREFIX}/lib)
+foreach(dir ${VTOWER_NVIDIA_LIBS})
+  target_link_options(torch_cpu INTERFACE -Wl,-rpath-link,${dir})
+endforeach()
+
+if(NOT VTOWER_CUDA STREQUAL OFF)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER AND EXISTS ${VTOWER_TORCH_PREFIX}/lib/libtorch_cuda.so)
+    set(VTOWER_HAVE_CUDA ON)
+  elseif(VTOWER_CUDA STREQUAL ON)
+    message(FATAL_ERROR "VTOWER_CUDA=ON: expected nvcc and a CUDA build of LibTorch")
+  endif()
+endif()
+message(STATUS "vtower: CUDA parts ${VTOWER_HAVE_CUDA}")
