@@ -51,8 +51,42 @@ std::optional<std::string> non_finite(const ItemEmbeddings& item) {
   return std::nullopt;
 }
 
+// Keeps copies of the stages of one batch that were asked for, and cuts them by item.
+class StageCollector {
+ public:
+  explicit StageCollector(const std::set<std::string>& wanted) : wanted_(wanted) {}
+
+  [[nodiscard]] StageTrace trace() {
+    if (wanted_.empty()) return StageTrace();
+    return StageTrace([this](const std::string& stage, const at::Tensor& value) {
+      if (wanted_.contains(stage)) kept_[stage] = value.clone();
+    });
+  }
+
+  // The next item's rows of every stage; items are asked for in the order of the batch.
+  [[nodiscard]] std::map<std::string, at::Tensor> next(const ItemEmbeddings& item) {
+    const std::int64_t patches = item.grid.patches();
+    const std::int64_t tokens = item.embeddings.size(0);
+    std::map<std::string, at::Tensor> rows;
+    for (const auto& [stage, value] : kept_) {
+      const bool per_token = stage == "merger" || stage.starts_with("deepstack.");
+      rows[stage] = per_token ? value.narrow(0, first_token_, tokens)
+                              : value.narrow(0, first_patch_, patches);
+    }
+    first_patch_ += patches;
+    first_token_ += tokens;
+    return rows;
+  }
+
+ private:
+  const std::set<std::string>& wanted_;
+  std::map<std::string, at::Tensor> kept_;
+  std::int64_t first_patch_ = 0;
+  std::int64_t first_token_ = 0;
+};
+
 void run_batch(Runner& runner, const Batch& batch, std::vector<Loaded> loaded,
-               std::vector<ItemResult>& results) {
+               const std::set<std::string>& stages, std::vector<ItemResult>& results) {
   std::vector<const RawPatches*> parts;
   std::vector<std::size_t> places;  // of the sound items, in `loaded`
   for (std::size_t i = 0; i < loaded.size(); ++i) {
@@ -70,10 +104,11 @@ void run_batch(Runner& runner, const Batch& batch, std::vector<Loaded> loaded,
   for (std::size_t k = 0; k < places.size(); ++k) {
     ItemRecord& record = std::get<LoadedItem>(loaded[places[k]]).record;
     ItemResult& result = results[batch.items[places[k]]];
+    auto item_stages = collector.next(outputs[k]);
     if (auto why = non_finite(outputs[k])) {
       result = ItemFailure{record.path, ErrorKind::out_of_range, "[tower] " + *why};
     } else {
-      result = EncodedItem{std::move(outputs[k]), std::move(record)};
+      result = EncodedItem{std::move(outputs[k]), std::move(record), std::move(item_stages)};
     }
   }
 }
@@ -110,7 +145,8 @@ EncodeResult encode_items(const ItemSource& source, Runner& runner, const Encode
   for (std::size_t b = 0; b < result.plan.batches.size(); ++b) {
     std::vector<Loaded> loaded = ahead.get();
     if (b + 1 < result.plan.batches.size()) ahead = load(b + 1);
-    run_batch(runner, result.plan.batches[b], std::move(loaded), result.items);
+    run_batch(runner, result.plan.batches[b], std::move(loaded), options.stages,
+              result.items);
     progress.items_done += result.plan.batches[b].items.size();
     progress.patches_done += result.plan.batches[b].rows;
     if (options.on_progress) options.on_progress(progress);

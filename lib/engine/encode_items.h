@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -15,6 +18,7 @@ namespace vtower {
 struct EncodedItem {
   ItemEmbeddings embeddings;
   ItemRecord record;
+  std::map<std::string, at::Tensor> stages;  // the item's own rows of each stage asked for
 };
 
 using ItemResult = std::variant<EncodedItem, ItemFailure>;
@@ -29,6 +33,7 @@ struct Progress {
 struct EncodeOptions {
   std::int64_t max_batch_rows = 0;
   int decode_threads = 1;
+  std::set<std::string> stages;  // names of tower/stage_trace.h to keep
   std::function<void(const Progress&)> on_progress;  // called between batches, may be empty
 };
 
