@@ -27,8 +27,8 @@ struct ValueOrigin {
 // is required but those in the table of checkpoint/family_defaults.cpp.
 struct VisionConfig {
   Family family = Family::qwen2_vl;
-  std::int64_t depth = 0;      // blocks
-  std::int64_t width = 0;      // D
+  std::int64_t depth = 0;  // blocks
+  std::int64_t width = 0;  // D
   std::int64_t heads = 0;
   std::int64_t mlp_width = 0;
   std::int64_t out_width = 0;  // of a token

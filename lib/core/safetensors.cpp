@@ -47,8 +47,8 @@ class HeaderReader {
            std::to_string(largest_header) + "; is this a safetensors file?");
     }
     if (length > file.size() - 8) {
-      fail("header length " + std::to_string(length) + ", only " +
-           std::to_string(file.size() - 8) + " bytes follow; is the download complete?");
+      fail("header length " + std::to_string(length) + ", only " + std::to_string(file.size() - 8) +
+           " bytes follow; is the download complete?");
     }
     return 8 + length;
   }
@@ -69,7 +69,8 @@ class HeaderReader {
     for (const auto& side : entry["shape"]) {
       if (!side.is_number_unsigned()) describe("a side of its shape is no whole number >= 0");
       const auto value = side.get<std::uint64_t>();
-      if (value != 0 && elements > (std::uint64_t{1} << 58) / value) describe("its shape overflows");
+      if (value != 0 && elements > (std::uint64_t{1} << 58) / value)
+        describe("its shape overflows");
       elements *= value;
       view.shape.push_back(static_cast<std::int64_t>(value));
     }

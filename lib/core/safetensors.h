@@ -20,8 +20,8 @@ namespace vtower {
 
 // A tensor in a mapped file: row-major, little-endian, of any alignment.
 struct TensorView {
-  std::string dtype_name;       // as in the header, also where `dtype` is empty
-  std::optional<DType> dtype;   // empty for element types that vtower does not read
+  std::string dtype_name;      // as in the header, also where `dtype` is empty
+  std::optional<DType> dtype;  // empty for element types that vtower does not read
   std::vector<std::int64_t> shape;
   std::span<const std::uint8_t> bytes;
 };
