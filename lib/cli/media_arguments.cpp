@@ -10,9 +10,8 @@ namespace {
 
 const std::map<std::string, Profile> profiles{
     {"vllm", Profile::vllm}, {"hf", Profile::hf}, {"hf-pil", Profile::hf_pil}};
-const std::map<std::string, MediaKind> kinds{{"auto", MediaKind::automatic},
-                                             {"image", MediaKind::image},
-                                             {"video", MediaKind::video}};
+const std::map<std::string, MediaKind> kinds{
+    {"auto", MediaKind::automatic}, {"image", MediaKind::image}, {"video", MediaKind::video}};
 const std::map<std::string, SampleBy> sample_rules{{"index", SampleBy::index},
                                                    {"time", SampleBy::time}};
 const std::map<std::string, OnCorrupt> corrupt_policies{{"fail", OnCorrupt::fail},
@@ -82,8 +81,9 @@ void MediaArguments::add_to(CLI::App& app) {
       ->transform(CLI::CheckedTransformer(sample_rules))
       ->option_text("index|time [index]")
       ->group("Video");
-  app.add_option("--on-corrupt", options.video.on_corrupt,
-                 "what a corrupt frame does: fail its item, or be replaced by the nearest clean one")
+  app.add_option(
+         "--on-corrupt", options.video.on_corrupt,
+         "what a corrupt frame does: fail its item, or be replaced by the nearest clean one")
       ->transform(CLI::CheckedTransformer(corrupt_policies))
       ->option_text("fail|nearest [fail]")
       ->group("Video");

@@ -10,7 +10,9 @@
 namespace vtower::cli {
 namespace {
 
-Json size_json(ImageSize size) { return {size.height, size.width}; }
+Json size_json(ImageSize size) {
+  return {size.height, size.width};
+}
 
 template <typename Value>
 Json or_null(const std::optional<Value>& value) {
