@@ -46,8 +46,8 @@ TEST_CASE("what is written is read back, aligned and with its metadata") {
   const std::vector<std::int64_t> numbers{-1, 1L << 40};
   write_safetensors(
       dir.path() / "x.safetensors",
-      {{"bytes", DType::u8, {3, 1}, bytes},
-       {"numbers", DType::i64, {2}, {reinterpret_cast<const std::uint8_t*>(numbers.data()), 16}},
+      {{"bytes", DType::u8, {3, 1}, {{bytes.data(), 1}, {bytes.data() + 1, 2}}},
+       {"numbers", DType::i64, {2}, {{reinterpret_cast<const std::uint8_t*>(numbers.data()), 16}}},
        {"none", DType::f32, {0, 7}, {}}},
       {{"format", "pt"}, {"note", "\"quoted\" and ü"}});
   const SafetensorsFile file(dir.path() / "x.safetensors", ErrorKind::unreadable);
