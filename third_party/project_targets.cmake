@@ -61,8 +61,14 @@ function(vtower_precompile target)
   endif()
 endfunction()
 
-# vtower_test(name SOURCES ... DEPENDS ... LABELS ...): a doctest program and its ctest entry. Target
-# tests_LABEL builds the programs of a label. Exit code 77 says aloud that a machine cannot run it.
+# Target tests_LABEL builds the test programs of a label.
+set(VTOWER_TEST_LABELS unit types golden modes cli fuzz gpu bench)
+foreach(label ${VTOWER_TEST_LABELS})
+  add_custom_target(tests_${label})
+endforeach()
+
+# vtower_test(name SOURCES ... DEPENDS ... LABELS ...): a doctest program and its ctest entry. Exit
+# code 77: it says aloud why it cannot run on this machine, and counts as skipped.
 function(vtower_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
@@ -71,8 +77,8 @@ function(vtower_test name)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900 SKIP_RETURN_CODE 77)
   foreach(label ${ARG_LABELS})
-    if(NOT TARGET tests_${label})
-      add_custom_target(tests_${label})
+    if(NOT label IN_LIST VTOWER_TEST_LABELS)
+      message(FATAL_ERROR "vtower_test(${name}): no label '${label}' in ${VTOWER_TEST_LABELS}")
     endif()
     add_dependencies(tests_${label} test_${name})
   endforeach()

@@ -26,6 +26,7 @@ foreach(dir ${VTOWER_NVIDIA_LIBS})
   target_link_options(torch_cpu INTERFACE -Wl,-rpath-link,${dir})
 endforeach()
 
+set(VTOWER_HAVE_CUDA OFF)
 if(NOT VTOWER_CUDA STREQUAL OFF)
   include(CheckLanguage)
   check_language(CUDA)
