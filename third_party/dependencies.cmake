@@ -9,6 +9,7 @@ pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)      # SHA-256 of f
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)      # fast hashes of tensors
 pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)          # libjpeg-turbo: the reference's JPEG
 pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)            # PNG with CRC checks, 16 bits, interlace
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)              # checksums and text chunks of PNG
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)  # WebP, animation, EXIF
 pkg_check_modules(TIFF REQUIRED IMPORTED_TARGET libtiff-4)        # TIFF
 find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED) # GIF and BMP
