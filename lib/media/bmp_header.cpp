@@ -57,13 +57,9 @@ void apply_masks(const Masks& masks, BmpHeader& bmp) {
   }
 }
 
-// Blue, green, red and, from version 3 on, an unused byte. Indices beyond the table are gray levels
-// in Pillow.
+// Blue, green, red and, from version 3 on, an unused byte. Indices beyond the table stay black.
 void read_palette(ByteReader& reader, std::uint32_t colours, std::size_t entry_size,
                   BmpHeader& bmp) {
-  for (std::size_t i = 0; i < bmp.palette.size(); ++i) {
-    bmp.palette[i].fill(static_cast<std::uint8_t>(i));
-  }
   if (colours > 65536) {
     throw Error(ErrorKind::unreadable, "bmp", "palette of " + std::to_string(colours) + " colours");
   }

@@ -23,15 +23,23 @@ Palette gray_ramp() {
   return palette;
 }
 
-// `flags` as in a screen or image descriptor; without a table the colours stay as they are.
-void read_palette(ByteReader& reader, std::uint8_t flags, Palette& palette) {
-  if ((flags & 0x80) == 0) return;
-  palette = gray_ramp();  // what Pillow shows for indices beyond a short table
-  const std::size_t entries = std::size_t{2} << (flags & 7);
-  for (std::size_t i = 0; i < entries; ++i) {
+// A colour table of `size` entries; indices beyond it are black, as in Pillow.
+struct ColourTable {
+  Palette colours = gray_ramp();  // what a picture without a table is shown with
+  std::size_t size = 0;
+};
+
+// `flags` as in a screen or image descriptor; empty where they announce no table.
+std::optional<ColourTable> read_colour_table(ByteReader& reader, std::uint8_t flags) {
+  if ((flags & 0x80) == 0) return std::nullopt;
+  ColourTable table;
+  table.colours = {};
+  table.size = std::size_t{2} << (flags & 7);
+  for (std::size_t i = 0; i < table.size; ++i) {
     const auto colour = reader.take(3);
-    std::copy(colour.begin(), colour.end(), palette[i].begin());
+    std::copy(colour.begin(), colour.end(), table.colours[i].begin());
   }
+  return table;
 }
 
 struct Frame0 {
@@ -39,7 +47,7 @@ struct Frame0 {
   ImageSize size;
   bool interlaced = false;
   int minimum_code_size = 0;
-  Palette palette{};
+  ColourTable table;
   std::optional<std::uint8_t> transparent;
 };
 
@@ -72,10 +80,8 @@ class GifDecoder : public ImageDecoder {
     const std::uint8_t flags = reader.u8();
     const std::uint8_t background = reader.u8();
     reader.take(1);
-    Palette global = gray_ramp();
-    read_palette(reader, flags, global);
-    const bool has_background = (flags & 0x80) != 0;
-    background_ = has_background ? global[background] : std::array<std::uint8_t, 3>{};
+    const ColourTable global = read_colour_table(reader, flags).value_or(ColourTable{});
+    if (global.size > 0) background_ = global.colours[background];
     read_records(reader, global);
     if (frames_ == 0) throw Error(ErrorKind::unreadable, "gif", "there is no frame in the file");
     if (source.profile == Profile::hf && frames_ > 1) {
@@ -83,6 +89,10 @@ class GifDecoder : public ImageDecoder {
                   std::to_string(frames_) +
                       " frames: transformers takes each as a picture of its own; the profiles vllm "
                       "and hf-pil take the first one, --as video all of them");
+    }
+    if (source.profile == Profile::hf && first_.table.size == 0) {
+      throw Error(ErrorKind::unreadable, "gif",
+                  "there is no colour table, which torchvision needs");
     }
     if (source.profile != Profile::hf) {  // Pillow enlarges the canvas to its first frame
       canvas_.width = std::max(canvas_.width, first_.left + first_.size.width);
@@ -106,6 +116,7 @@ class GifDecoder : public ImageDecoder {
     const std::vector<std::uint8_t> data = first_frame_data();
     const ByteBuffer stored = gif_lzw_decode(data, first_.minimum_code_size,
                                              static_cast<std::size_t>(first_.size.pixels()));
+    if (source_.profile == Profile::hf) check_indices(stored.span());
     const std::vector<std::int64_t> order = stored_order(first_.size.height, first_.interlaced);
     std::vector<std::size_t> place(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) place[static_cast<std::size_t>(order[i])] = i;
@@ -131,7 +142,7 @@ class GifDecoder : public ImageDecoder {
 
  private:
   // Everything up to the trailer; keeps what the first frame needs.
-  void read_records(ByteReader& reader, const Palette& global) {
+  void read_records(ByteReader& reader, const ColourTable& global) {
     bool has_transparent = false;  // as the last graphic control extension said
     std::uint8_t transparent = 0;
     for (std::uint8_t record = reader.u8(); record != 0x3B; record = reader.u8()) {
@@ -151,8 +162,7 @@ class GifDecoder : public ImageDecoder {
         frame.size.height = reader.u16();
         const std::uint8_t flags = reader.u8();
         frame.interlaced = (flags & 0x40) != 0;
-        frame.palette = global;
-        read_palette(reader, flags, frame.palette);
+        frame.table = read_colour_table(reader, flags).value_or(global);
         frame.minimum_code_size = reader.u8();
         if (frame.minimum_code_size < 1 || frame.minimum_code_size > 8) {
           throw Error(
@@ -182,12 +192,20 @@ class GifDecoder : public ImageDecoder {
     return data;
   }
 
+  // giflib under torchvision has no colour for an index beyond the table: it reads on in memory.
+  void check_indices(std::span<const std::uint8_t> indices) const {
+    if (std::ranges::all_of(indices, [&](std::uint8_t i) { return i < first_.table.size; })) return;
+    throw Error(ErrorKind::unreadable, "gif",
+                "pixels refer to colours beyond the table of " + std::to_string(first_.table.size) +
+                    ", for which torchvision has no value");
+  }
+
   // Where the frame does not reach, and under its clear pixels in profile hf.
   [[nodiscard]] std::array<std::uint8_t, 4> surround_colour() const {
     if (source_.profile == Profile::hf) {
       return {background_[0], background_[1], background_[2], 255};
     }
-    const auto& colour = first_.palette[first_.transparent.value_or(0)];
+    const auto& colour = first_.table.colours[first_.transparent.value_or(0)];
     return {colour[0], colour[1], colour[2],
             first_.transparent ? std::uint8_t{0} : std::uint8_t{255}};
   }
@@ -197,7 +215,7 @@ class GifDecoder : public ImageDecoder {
     for (std::int64_t x = 0; x < end; ++x) {
       const bool clear = first_.transparent && indices[x] == *first_.transparent;
       if (clear && source_.profile == Profile::hf) continue;
-      const auto& colour = first_.palette[indices[x]];
+      const auto& colour = first_.table.colours[indices[x]];
       std::uint8_t* pixel = rgba + 4 * (first_.left + x);
       std::copy(colour.begin(), colour.end(), pixel);
       pixel[3] = clear ? 0 : 255;

@@ -6,6 +6,7 @@
 #include "core/byte_buffer.h"
 #include "core/error.h"
 #include "media/image_decoder.h"
+#include "media/jpeg_half_height.h"
 #include "media/jpeg_session.h"
 #include "media/orientation.h"
 #include "media/pixels.h"
@@ -48,15 +49,6 @@ std::optional<std::int64_t> orientation_of(const Metadata& found) {
   return tag ? tag : xmp_orientation(found.xmp);
 }
 
-// 4:4:0: chroma at full width and half height.
-bool has_half_height_chroma(const jpeg_decompress_struct& info) {
-  return std::any_of(info.comp_info, info.comp_info + info.num_components,
-                     [&](const jpeg_component_info& component) {
-                       return component.h_samp_factor == info.max_h_samp_factor &&
-                              component.v_samp_factor * 2 == info.max_v_samp_factor;
-                     });
-}
-
 class JpegDecoder : public ImageDecoder {
  public:
   explicit JpegDecoder(const ImageSource& source) : source_(source) {
@@ -79,6 +71,10 @@ class JpegDecoder : public ImageDecoder {
     header_.orientation = orientation_of(found);
     if (found.icc) header_.notes.emplace_back("ICC profile ignored");
     if (found.several_pictures) header_.notes.emplace_back("first picture of an MPO file");
+    if (source.profile == Profile::hf && has_half_height_chroma(info) &&
+        !is_plain_half_height(info)) {
+      header_.notes.emplace_back("unusual 4:4:0 chroma, interpolated otherwise than torchvision");
+    }
     if (info.num_components == 4) header_.notes.emplace_back("CMYK converted without a profile");
   }
 
@@ -89,9 +85,20 @@ class JpegDecoder : public ImageDecoder {
     const bool cmyk = info.num_components == 4;
     info.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     info.dct_method = JDCT_ISLOW;
-    // torchvision's libjpeg-turbo has no interpolation for 4:4:0 and repeats the lines.
-    info.do_fancy_upsampling =
-        source_.profile == Profile::hf && has_half_height_chroma(info) ? FALSE : TRUE;
+    info.do_fancy_upsampling = TRUE;
+    if (source_.profile == Profile::hf && is_plain_half_height(info)) {
+      decode_half_height(session, sink);
+    } else {
+      decode_lines(session, sink);
+    }
+    session.run([](jpeg_decompress_struct& call) { jpeg_finish_decompress(&call); });
+    return session.check_warnings();
+  }
+
+ private:
+  static void decode_lines(JpegSession& session, const LineSink& sink) {
+    jpeg_decompress_struct& info = session.info();
+    const bool cmyk = info.out_color_space == JCS_CMYK;
     session.run([](jpeg_decompress_struct& call) { jpeg_start_decompress(&call); });
 
     // libjpeg hands out up to rec_outbuf_height lines at a time without a copy of its own.
@@ -119,11 +126,8 @@ class JpegDecoder : public ImageDecoder {
         sink(cmyk ? converted.data() : rows[i]);
       }
     }
-    session.run([](jpeg_decompress_struct& call) { jpeg_finish_decompress(&call); });
-    return session.check_warnings();
   }
 
- private:
   ImageSource source_;
 };
 

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::uint16_t orientation_tag = 0x0112;
 
-// The types that can hold the tag's value: bytes, shorts and longs.
+// The types that Pillow takes for a number: shorts, longs and signed bytes. An unsigned byte is an
+// opaque byte for it.
 std::size_t element_size(std::uint16_t type) {
   switch (type) {
-    case 1:
     case 6:
       return 1;
     case 3:
@@ -42,17 +42,16 @@ std::optional<std::int64_t> orientation_of_tiff(std::span<const std::uint8_t> ti
   ByteReader reader(tiff, little ? ByteOrder::little : ByteOrder::big, "exif");
   reader.seek(4);
   reader.seek(reader.u32());
-  std::optional<std::int64_t> found;
   for (std::uint16_t entries = reader.u16(); entries > 0; --entries) {
     const std::uint16_t tag = reader.u16();
     const std::uint16_t type = reader.u16();
     const std::uint32_t count = reader.u32();
     if (tag == orientation_tag && count > 0 && element_size(type) > 0) {
-      found = first_value(reader, type, count);
+      return first_value(reader, type, count);
     }
     reader.take(4);
   }
-  return found;
+  return std::nullopt;
 }
 
 }  // namespace

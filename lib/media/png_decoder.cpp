@@ -111,11 +111,7 @@ Colours colours_of(png_structp png, png_infop info) {
   colours.type = png_get_color_type(png, info);
   colours.depth = png_get_bit_depth(png, info);
   colours.key = colour_key(png, info, colours.type, colours.depth);
-  // Indices beyond the palette are gray levels in Pillow.
-  for (std::size_t i = 0; i < 256; ++i) {
-    const auto level = static_cast<std::uint8_t>(i);
-    colours.palette[i] = {level, level, level, 255};
-  }
+  colours.palette.fill({0, 0, 0, 255});  // also what indices beyond the palette show
   png_colorp entries = nullptr;
   int count = 0;
   if (png_get_PLTE(png, info, &entries, &count) != 0) {

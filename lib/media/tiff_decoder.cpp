@@ -46,7 +46,7 @@ ExtraSample extra_sample(const TiffSession& session, int surplus) {
   TIFFGetFieldDefaulted(session.tiff(), TIFFTAG_EXTRASAMPLES, &count, &kinds);
   if (surplus > 1 || count > 1) unsupported("more than one extra sample per pixel");
   // A fourth sample that nothing explains is alpha for Pillow.
-  if (count == 0) return ExtraSample::alpha;
+  if (count == 0 || session.extra_samples_unnamed()) return ExtraSample::alpha;
   switch (kinds[0]) {
     case EXTRASAMPLE_UNSPECIFIED:
       return ExtraSample::unused;

@@ -39,11 +39,18 @@ int TiffSession::on_error(TIFF*, void* user, const char* module, const char* for
   return 1;
 }
 
-TiffSession::TiffSession(std::span<const std::uint8_t> bytes) : state_{bytes, 0, false, {}} {
+int TiffSession::on_warning(TIFF*, void* user, const char*, const char* format, va_list) {
+  constexpr std::string_view unnamed = "Defining non-color channels as ExtraSamples";
+  auto& state = *static_cast<State*>(user);
+  state.unnamed_samples =
+      state.unnamed_samples || std::string_view(format).find(unnamed) != std::string_view::npos;
+  return 1;
+}
+
+TiffSession::TiffSession(std::span<const std::uint8_t> bytes) : state_{bytes, 0, false, false, {}} {
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
-  const auto ignore = [](TIFF*, void*, const char*, const char*, va_list) { return 1; };
   TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, &state_);
-  TIFFOpenOptionsSetWarningHandlerExtR(options, ignore, nullptr);
+  TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, &state_);
   // No directory or codec table of use is larger; the picture itself is read in our own memory.
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, tmsize_t{1} << 28);
   tiff_ = TIFFClientOpenExt(

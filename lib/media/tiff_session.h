@@ -27,6 +27,9 @@ class TiffSession {
     return TIFFGetFieldDefaulted(tiff_, number, &value) != 0 ? value : fallback;
   }
 
+  // Whether the file leaves out what its surplus samples mean; libtiff then calls them unspecified.
+  [[nodiscard]] bool extra_samples_unnamed() const noexcept { return state_.unnamed_samples; }
+
   // Throws what the last failed call meant.
   [[noreturn]] void fail() const;
 
@@ -35,11 +38,14 @@ class TiffSession {
     std::span<const std::uint8_t> bytes;
     std::uint64_t position = 0;
     bool passed_end = false;
+    bool unnamed_samples = false;
     std::string message;
   };
   static tmsize_t on_read(thandle_t handle, void* out, tmsize_t count);
   static toff_t on_seek(thandle_t handle, toff_t offset, int whence);
   static int on_error(TIFF*, void* user, const char* module, const char* format, va_list arguments);
+  static int on_warning(TIFF*, void* user, const char* module, const char* format,
+                        va_list arguments);
 
   State state_;
   TIFF* tiff_ = nullptr;
