@@ -39,8 +39,12 @@ T* checked_alloc(T* pointer) {
   return pointer;
 }
 
-inline PacketPtr make_packet() { return PacketPtr(checked_alloc(av_packet_alloc())); }
-inline AvFramePtr make_frame() { return AvFramePtr(checked_alloc(av_frame_alloc())); }
+inline PacketPtr make_packet() {
+  return PacketPtr(checked_alloc(av_packet_alloc()));
+}
+inline AvFramePtr make_frame() {
+  return AvFramePtr(checked_alloc(av_frame_alloc()));
+}
 
 inline std::string av_error_text(int code) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};

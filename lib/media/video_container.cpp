@@ -8,6 +8,7 @@ extern "C" {
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 #include "core/error.h"
 #include "media/video_decoder.h"
@@ -53,6 +54,15 @@ const std::uint8_t* display_matrix(const AVStream& stream) {
 #endif
 }
 
+// avformat_find_stream_info with a bound on the frames that it may decode.
+int probe_streams(AVFormatContext& format, std::int64_t max_pixels) {
+  std::vector<AVDictionary*> options(format.nb_streams, nullptr);
+  for (AVDictionary*& option : options) av_dict_set_int(&option, "max_pixels", max_pixels, 0);
+  const int code = avformat_find_stream_info(&format, options.empty() ? nullptr : options.data());
+  for (AVDictionary*& option : options) av_dict_free(&option);
+  return code;
+}
+
 }  // namespace
 
 // The file's bytes, handed to libav within a budget.
@@ -85,7 +95,7 @@ struct VideoContainer::Source {
   }
 };
 
-VideoContainer::VideoContainer(std::span<const std::uint8_t> bytes)
+VideoContainer::VideoContainer(std::span<const std::uint8_t> bytes, std::int64_t max_pixels)
     : source_(std::make_unique<Source>()) {
   static std::once_flag quiet;
   std::call_once(quiet, [] { av_log_set_callback(discard_log); });
@@ -117,7 +127,7 @@ VideoContainer::VideoContainer(std::span<const std::uint8_t> bytes)
                                     std::string(allowed_demuxers) + ": " + av_error_text(code));
   }
   format_.reset(format);
-  code = avformat_find_stream_info(format, nullptr);
+  code = probe_streams(*format, max_pixels);
   if (code == AVERROR(ENOMEM)) throw std::bad_alloc();
   if (code < 0) fail(ErrorKind::unreadable, "no stream can be read: " + av_error_text(code));
 
@@ -134,6 +144,9 @@ VideoContainer::VideoContainer(std::span<const std::uint8_t> bytes)
     fail(ErrorKind::unreadable, "no video stream among " + std::to_string(format->nb_streams) +
                                     " in this " + format_name() + " file");
   }
+  if (codec().width <= 0 || codec().height <= 0) {
+    fail(ErrorKind::unreadable, "no frame size can be found for the video stream");
+  }
   for (unsigned i = 0; i < format->nb_streams; ++i) {
     if (format->streams[i] != stream_) format->streams[i]->discard = AVDISCARD_ALL;
   }
@@ -141,7 +154,9 @@ VideoContainer::VideoContainer(std::span<const std::uint8_t> bytes)
 
 VideoContainer::~VideoContainer() = default;
 
-ImageSize VideoContainer::stored_size() const noexcept { return {codec().height, codec().width}; }
+ImageSize VideoContainer::stored_size() const noexcept {
+  return {codec().height, codec().width};
+}
 
 std::int64_t VideoContainer::rotation_degrees() const {
   double counter_clockwise = 0.0;
@@ -149,8 +164,7 @@ std::int64_t VideoContainer::rotation_degrees() const {
     std::int32_t matrix[9];
     std::memcpy(matrix, data, sizeof matrix);
     counter_clockwise = av_display_rotation_get(matrix);
-  } else if (const AVDictionaryEntry* tag =
-                 av_dict_get(stream_->metadata, "rotate", nullptr, 0)) {
+  } else if (const AVDictionaryEntry* tag = av_dict_get(stream_->metadata, "rotate", nullptr, 0)) {
     counter_clockwise = -std::strtod(tag->value, nullptr);
   }
   if (!std::isfinite(counter_clockwise)) return 0;
@@ -175,13 +189,15 @@ bool VideoContainer::can_seek() const {
 }
 
 bool VideoContainer::read(AVPacket& packet) {
-  for (;;) {
+  constexpr int most_retries = 1000;
+  for (int retries = 0;;) {
     av_packet_unref(&packet);
     const int code = av_read_frame(format_.get(), &packet);
     if (code == AVERROR(ENOMEM)) throw std::bad_alloc();
     if (code == AVERROR_EXIT || (format_->pb != nullptr && format_->pb->error == AVERROR_EXIT)) {
       fail(ErrorKind::unreadable, "reading the container does not come to an end");
     }
+    if (code == AVERROR(EAGAIN) && ++retries < most_retries) continue;
     if (code == AVERROR_EOF) return false;
     if (code < 0) {
       fail(ErrorKind::truncated, "the container breaks off: " + av_error_text(code));

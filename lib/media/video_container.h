@@ -24,7 +24,8 @@ class VideoContainer {
   // `bytes` must outlive the container. Cover art is no video stream. Throws Error: unreadable (no
   // container of the list, or no video stream in it), truncated (the file ends before the
   // container does), unsupported (a codec that is not decoded here).
-  explicit VideoContainer(std::span<const std::uint8_t> bytes);
+  // Frames above `max_pixels` are not decoded when libav probes a stream.
+  VideoContainer(std::span<const std::uint8_t> bytes, std::int64_t max_pixels);
   ~VideoContainer();
   VideoContainer(const VideoContainer&) = delete;
   VideoContainer& operator=(const VideoContainer&) = delete;

@@ -20,7 +20,9 @@ namespace {
                   " cannot be converted to RGB");
 }
 
-bool is_bgr(Profile profile) { return profile == Profile::vllm; }
+bool is_bgr(Profile profile) {
+  return profile == Profile::vllm;
+}
 
 AVPixelFormat target_format(Profile profile) {
   return is_bgr(profile) ? AV_PIX_FMT_BGR24 : AV_PIX_FMT_RGB24;
@@ -133,13 +135,13 @@ AvFramePtr make_target(const AVFrame& source, AVPixelFormat format) {
   return frame;
 }
 
-bool has_alpha(const AVFrame& source) {
-  const AVPixFmtDescriptor* description =
-      av_pix_fmt_desc_get(static_cast<AVPixelFormat>(source.format));
-  return (description->flags & (AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_PAL)) != 0;
-}
-
 }  // namespace
+
+bool has_alpha(AVPixelFormat format) {
+  const AVPixFmtDescriptor* description = av_pix_fmt_desc_get(format);
+  return description != nullptr &&
+         (description->flags & (AV_PIX_FMT_FLAG_ALPHA | AV_PIX_FMT_FLAG_PAL)) != 0;
+}
 
 FrameConverter::FrameConverter(Profile profile, std::int64_t rotation_degrees)
     : profile_(profile), rotation_degrees_(rotation_degrees) {}
@@ -154,7 +156,8 @@ void FrameConverter::prepare(const AVFrame& source) {
   if (av_pix_fmt_desc_get(format) == nullptr || sws_isSupportedInput(format) == 0) fail(source);
   colour_ = make_scaler(source, without_alpha(format), target_format(profile_), profile_);
   packed_ = make_target(source, target_format(profile_));
-  if (has_alpha(source)) {
+  alpha_.reset();
+  if (has_alpha(format)) {
     alpha_ = make_scaler(source, format, AV_PIX_FMT_RGBA, profile_);
     packed_alpha_ = make_target(source, AV_PIX_FMT_RGBA);
   }
@@ -181,7 +184,7 @@ Frame FrameConverter::convert(const AVFrame& source) {
       out[3 * x + 2] = line[3 * x];
     }
   }
-  if (has_alpha(source)) blend_on_white(source, target);
+  if (alpha_ != nullptr) blend_on_white(source, target);
   return rotated(std::move(target), rotation_degrees_);
 }
 

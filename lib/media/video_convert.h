@@ -38,6 +38,9 @@ class FrameConverter {
   int chroma_ = -1;
 };
 
+// Whether frames of this format carry transparency.
+bool has_alpha(AVPixelFormat format);
+
 // Clockwise by 0, 90, 180 or 270 degrees.
 Frame rotated(Frame frame, std::int64_t degrees);
 

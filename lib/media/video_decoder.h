@@ -19,8 +19,8 @@ enum class Walk { sequential, seeking };
 
 struct DecodeOptions {
   Walk walk = Walk::seeking;
-  int threads = 1;                   // walkers over separate stretches of the clip
-  std::int64_t max_pixels = 0;       // larger frames are refused by the decoder itself
+  int threads = 1;              // walkers over separate stretches of the clip
+  std::int64_t max_pixels = 0;  // larger frames are refused by the decoder itself
 };
 
 // Takes frame `index`. With threads > 1 it is called from several threads at once, for different
@@ -31,8 +31,9 @@ using FrameSink = std::function<void(std::int64_t index, const AVFrame& frame)>;
 // `index`, and hands them to `sink`. Returns those that are damaged: the decoder or the container
 // reported an error in them or in a frame that they may be predicted from, or they never came out.
 // As damage may come to light late, what `sink` got is only good when nothing is returned.
-// Each packet is decoded at most once per stretch between restart points. Throws Error: unsupported (no decoder; frame
-// size differs from the header or changes), too_large, truncated; what `sink` throws.
+// Each packet is decoded at most once per stretch between restart points. Throws Error: unsupported
+// (no decoder; frame size differs from the header or changes), too_large, truncated; what `sink`
+// throws.
 std::vector<std::int64_t> decode_frames(std::span<const std::uint8_t> bytes,
                                         const FrameIndex& index,
                                         std::span<const std::int64_t> wanted,

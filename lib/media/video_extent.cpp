@@ -27,9 +27,9 @@ std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) {
 }
 
 bool is_top_box(std::string_view type) {
-  constexpr std::string_view known[] = {"ftyp", "moov", "mdat", "free", "skip", "wide", "styp",
-                                        "moof", "sidx", "mfra", "uuid", "meta", "pnot", "udta",
-                                        "emsg", "prft", "ssix", "mdia"};
+  constexpr std::string_view known[] = {"ftyp", "moov", "mdat", "free", "skip", "wide",
+                                        "styp", "moof", "sidx", "mfra", "uuid", "meta",
+                                        "pnot", "udta", "emsg", "prft", "ssix", "mdia"};
   return std::find(std::begin(known), std::end(known), type) != std::end(known);
 }
 

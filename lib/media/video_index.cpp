@@ -99,8 +99,7 @@ FrameIndex scan_frames(VideoContainer& container) {
   const std::int64_t first = time_of(index.packets[index.frames.front()]);
   const bool timed = first != AV_NOPTS_VALUE;  // sorted: the smallest value there is
   index.start_seconds = timed ? static_cast<double>(first) * tick : 0.0;
-  index.duration_seconds =
-      timed ? (end - static_cast<double>(first)) * tick : 0.0;
+  index.duration_seconds = timed ? (end - static_cast<double>(first)) * tick : 0.0;
   for (const std::size_t p : index.frames) {
     const auto time = static_cast<double>(time_of(index.packets[p]));
     index.seconds.push_back(timed ? (time - static_cast<double>(first)) * tick : 0.0);

@@ -22,15 +22,15 @@ struct PacketInfo {
 };
 
 struct FrameIndex {
-  std::vector<PacketInfo> packets;     // in decoding order
-  std::vector<std::size_t> restarts;   // those packets where decoding may start
-  std::vector<std::size_t> frames;     // frames[i]: the packet of the i-th frame shown
+  std::vector<PacketInfo> packets;    // in decoding order
+  std::vector<std::size_t> restarts;  // those packets where decoding may start
+  std::vector<std::size_t> frames;    // frames[i]: the packet of the i-th frame shown
   // Each frame is known by its own timestamp. Otherwise (AVI, repeated timestamps) only decoding
   // from the start and counting tells which frame is which.
   bool by_timestamp = false;
-  std::vector<double> seconds;         // presentation time of each frame, from the first frame
-  double start_seconds = 0.0;          // of the first frame, in the container's time
-  double duration_seconds = 0.0;       // from the first frame's start to the last one's end
+  std::vector<double> seconds;    // presentation time of each frame, from the first frame
+  double start_seconds = 0.0;     // of the first frame, in the container's time
+  double duration_seconds = 0.0;  // from the first frame's start to the last one's end
 
   [[nodiscard]] std::int64_t frame_count() const noexcept {
     return static_cast<std::int64_t>(frames.size());

@@ -73,7 +73,8 @@ bool hevc_restart(Bytes unit) {
 RestartFinder::RestartFinder(const AVCodecParameters& codec) : codec_(codec.codec_id) {
   const Bytes extra(codec.extradata, static_cast<std::size_t>(std::max(codec.extradata_size, 0)));
   const bool packaged = !extra.empty() && extra[0] == 1;  // avcC and hvcC; else start codes
-  if (packaged && codec_ == AV_CODEC_ID_H264 && extra.size() > 4) length_bytes_ = (extra[4] & 3) + 1;
+  if (packaged && codec_ == AV_CODEC_ID_H264 && extra.size() > 4)
+    length_bytes_ = (extra[4] & 3) + 1;
   if (packaged && codec_ == AV_CODEC_ID_HEVC && extra.size() > 21) {
     length_bytes_ = (extra[21] & 3) + 1;
   }

@@ -76,7 +76,7 @@ struct FrameWalker::Progress {
   std::vector<std::size_t> errors;  // packets whose decoding failed or was concealed
   std::int64_t outputs = 0;         // frames that came out
   std::int64_t lost_from = std::numeric_limits<std::int64_t>::max();
-  std::size_t sent = 0;             // the packet sent last
+  std::size_t sent = 0;  // the packet sent last
 };
 
 FrameWalker::FrameWalker(std::span<const std::uint8_t> bytes, const FrameIndex& index,
@@ -91,7 +91,7 @@ FrameWalker::FrameWalker(std::span<const std::uint8_t> bytes, const FrameIndex& 
 }
 
 void FrameWalker::restart_container() {
-  container_ = std::make_unique<VideoContainer>(bytes_);
+  container_ = std::make_unique<VideoContainer>(bytes_, options_.max_pixels);
   loaded_ = false;
   next_packet_ = 0;
 }
@@ -211,9 +211,9 @@ void FrameWalker::receive(Progress& progress) {
 void FrameWalker::note_error(int code, Progress& progress) {
   if (code == AVERROR(ENOMEM)) throw std::bad_alloc();
   if (code == AVERROR(ENOSYS) || code == AVERROR_PATCHWELCOME) {
-    fail(ErrorKind::unsupported, codec_name(*container_) +
-                                     ": the installed libavcodec cannot decode this stream: " +
-                                     av_error_text(code));
+    fail(ErrorKind::unsupported,
+         codec_name(*container_) +
+             ": the installed libavcodec cannot decode this stream: " + av_error_text(code));
   }
   progress.errors.push_back(progress.sent);
   progress.lost_from = std::min(progress.lost_from, progress.outputs);

@@ -11,9 +11,9 @@ namespace vtower {
 
 // Frames that are decoded together, from one starting point on.
 struct Stretch {
-  std::size_t start = 0;              // packet
-  std::size_t last = 0;               // the last packet needed
-  std::vector<std::int64_t> frames;   // ascending
+  std::size_t start = 0;             // packet
+  std::size_t last = 0;              // the last packet needed
+  std::vector<std::int64_t> frames;  // ascending
 };
 
 // The stretches in which `wanted` is best reached: a new one where seeking skips packets.
