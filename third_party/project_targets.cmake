@@ -9,6 +9,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+file(REMOVE ${CMAKE_BINARY_DIR}/gpu_tests.txt)  # written anew by vtower_test()
+
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
@@ -39,12 +41,22 @@ function(vtower_library name)
   target_link_libraries(vtower_${name} PUBLIC ${ARG_DEPENDS} PRIVATE vtower_options)
 endfunction()
 
-# vtower_test(name SOURCES ... DEPENDS ... LABELS ...): a doctest program and its ctest entry.
+# vtower_test(name SOURCES ... DEPENDS ... LABELS ...): a doctest program and its ctest entry. Target
+# tests_LABEL builds the programs of a label. Exit code 77 says aloud that a machine cannot run it.
 function(vtower_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(test_${name} PRIVATE vtower_test_support ${ARG_DEPENDS} vtower_options)
   add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900 SKIP_RETURN_CODE 77)
+  foreach(label ${ARG_LABELS})
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} test_${name})
+  endforeach()
+  if("gpu" IN_LIST ARG_LABELS)  # scripts/test-gpu reads the list where there is no ctest
+    file(APPEND ${CMAKE_BINARY_DIR}/gpu_tests.txt "test_${name}\n")
+  endif()
 endfunction()

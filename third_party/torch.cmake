@@ -3,10 +3,14 @@
 # find_package(Torch) of a CUDA wheel insists on a CUDA toolkit, so its libraries are linked as
 # imported targets here: libtorch_cpu and libc10 always, their CUDA siblings where nvcc is.
 
-set(VTOWER_TORCH_PREFIX "" CACHE PATH "Folder of the torch package: holds include/ and lib/")
+set(VTOWER_TORCH_PREFIX "" CACHE PATH
+  "Folder of the torch package: holds include/ and lib/ (empty: what scripts/setup chose)")
+if(NOT VTOWER_TORCH_PREFIX AND EXISTS ${CMAKE_SOURCE_DIR}/.deps/torch)
+  file(REAL_PATH ${CMAKE_SOURCE_DIR}/.deps/torch VTOWER_TORCH_PREFIX)
+endif()
 if(NOT EXISTS ${VTOWER_TORCH_PREFIX}/lib/libtorch_cpu.so)
   message(FATAL_ERROR "VTOWER_TORCH_PREFIX='${VTOWER_TORCH_PREFIX}': expected a folder with "
-    "lib/libtorch_cpu.so; run scripts/setup, which prints the value to pass")
+    "lib/libtorch_cpu.so; run scripts/setup, or pass the folder of a LibTorch that is there")
 endif()
 
 # Libraries of NVIDIA's wheels that libtorch_cpu itself needs lie beside the package.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +12,19 @@
 
 namespace vtower {
 
+struct OpenOptions {
+  // Reads the tower as one of this family where the checkpoint's own model_type is unknown;
+  // recorded in notes(). Shapes and names of all tensors are checked as ever.
+  std::optional<Family> family;
+};
+
 // Immutable after open(); safe to share between threads.
 class Checkpoint {
  public:
   // `path`: a folder with config.json, or a hub cache folder (models--*/ with refs and snapshots).
   // Throws Error{checkpoint} that names file, key or tensor with expected and found; for a .bin,
   // .pt or .gguf given by mistake it says what was found and what is read.
-  static Checkpoint open(const std::filesystem::path& path);
+  static Checkpoint open(const std::filesystem::path& path, const OpenOptions& options = {});
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
   [[nodiscard]] const VisionConfig& vision() const noexcept { return vision_; }

@@ -34,7 +34,8 @@ struct PreprocessorConfig {
   PixelSpec pixels;
   NormConstants norm;
   std::vector<ValueOrigin> origins;
-  std::vector<std::string> notes;  // conflicts resolved by the reference's precedence, hints ignored
+  std::vector<std::string>
+      notes;  // conflicts resolved by the reference's precedence, hints ignored
 };
 
 // Reads processor_config.json (nested image_processor / video_processor win), then

@@ -28,13 +28,21 @@ constexpr std::array<Row, 13> rows{{
     {DType::f64, 8, "F64", "fp64"},
 }};
 
-constexpr const Row& row(DType type) noexcept { return rows[static_cast<std::size_t>(type)]; }
+constexpr const Row& row(DType type) noexcept {
+  return rows[static_cast<std::size_t>(type)];
+}
 
 }  // namespace
 
-std::size_t size_of(DType type) noexcept { return row(type).size; }
-std::string_view safetensors_name(DType type) noexcept { return row(type).file_name; }
-std::string_view to_string(DType type) noexcept { return row(type).option_name; }
+std::size_t size_of(DType type) noexcept {
+  return row(type).size;
+}
+std::string_view safetensors_name(DType type) noexcept {
+  return row(type).file_name;
+}
+std::string_view to_string(DType type) noexcept {
+  return row(type).option_name;
+}
 
 std::optional<DType> dtype_from_safetensors(std::string_view name) noexcept {
   for (const Row& candidate : rows) {

@@ -30,8 +30,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (!known || !S_ISREG(status.st_mode)) {
     ::close(descriptor);
     if (!known) refuse(path, std::strerror(error));
-    refuse(path, S_ISDIR(status.st_mode) ? "is a directory, expected a file"
-                                         : "is not a regular file");
+    refuse(path,
+           S_ISDIR(status.st_mode) ? "is a directory, expected a file" : "is not a regular file");
   }
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ > 0) {
@@ -78,7 +78,9 @@ AtomicFile::~AtomicFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-void AtomicFile::fail(const std::string& what) const { refuse(path_, what); }
+void AtomicFile::fail(const std::string& what) const {
+  refuse(path_, what);
+}
 
 void AtomicFile::write(std::span<const std::uint8_t> bytes) {
   while (!bytes.empty()) {

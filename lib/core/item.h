@@ -20,24 +20,24 @@ std::string_view to_string(ItemKind kind) noexcept;
 
 // One frame taken from a clip.
 struct SampledFrame {
-  std::int64_t index = 0;      // position in presentation order, from 0
-  double seconds = 0.0;        // presentation time, from the first frame
-  std::string sha256;          // of the decoded [H, W, 3] bytes, after rotation
+  std::int64_t index = 0;                   // position in presentation order, from 0
+  double seconds = 0.0;                     // presentation time, from the first frame
+  std::string sha256;                       // of the decoded [H, W, 3] bytes, after rotation
   std::optional<std::int64_t> replaced_by;  // the clean frame taken for a corrupt one
 };
 
 struct VideoRecord {
-  std::int64_t frame_count = 0;                     // counted in the stream
-  std::optional<std::int64_t> header_frame_count;   // as the container claims
-  std::optional<double> fps;                        // the rate the rule was given
-  std::string fps_origin;                           // "container", "timestamps", "assumed", ...
-  std::optional<double> sampled_fps;                // frames taken / frames there * fps
-  std::string rule;                                 // sampling rule and its arguments
-  std::optional<std::int64_t> frames_asked;         // where the request had to be clamped
-  double start_seconds = 0.0;                       // of the first frame, in the container's time
-  std::int64_t rotation_degrees = 0;                // clockwise, applied
+  std::int64_t frame_count = 0;                    // counted in the stream
+  std::optional<std::int64_t> header_frame_count;  // as the container claims
+  std::optional<double> fps;                       // the rate the rule was given
+  std::string fps_origin;                          // "container", "timestamps", "assumed", ...
+  std::optional<double> sampled_fps;               // frames taken / frames there * fps
+  std::string rule;                                // sampling rule and its arguments
+  std::optional<std::int64_t> frames_asked;        // where the request had to be clamped
+  double start_seconds = 0.0;                      // of the first frame, in the container's time
+  std::int64_t rotation_degrees = 0;               // clockwise, applied
   std::string pixel_format;
-  std::string colour;                               // matrix, range and transfer as tagged
+  std::string colour;  // matrix, range and transfer as tagged
   std::vector<SampledFrame> frames;
 };
 
@@ -45,14 +45,14 @@ struct VideoRecord {
 struct ItemRecord {
   ItemKind kind = ItemKind::image;
   std::string path;
-  std::string format;                   // "jpeg", "png", "mov,mp4", ...
-  std::string sha256;                   // of the file's bytes
-  ImageSize stored;                     // as stored in the file
+  std::string format;                       // "jpeg", "png", "mov,mp4", ...
+  std::string sha256;                       // of the file's bytes
+  ImageSize stored;                         // as stored in the file
   std::optional<std::int64_t> orientation;  // EXIF/XMP/TIFF value found, 1..8
   bool orientation_applied = false;
-  ImageSize decoded;                    // after orientation
+  ImageSize decoded;  // after orientation
   ImageSize resized;
-  std::vector<std::string> notes;       // policies that applied: "ICC profile ignored", ...
+  std::vector<std::string> notes;  // policies that applied: "ICC profile ignored", ...
   std::optional<VideoRecord> video;
 };
 

@@ -58,8 +58,8 @@ RawPatches RawPatches::from_rows(ByteBuffer rows, std::vector<GridThw> grids,
   if (rows.size() != static_cast<std::size_t>(expected) * width) {
     throw Error(ErrorKind::unreadable, "raw_patches",
                 "grid_thw asks for " + std::to_string(expected) + " rows of " +
-                    std::to_string(width) + " bytes, the data hold " +
-                    std::to_string(rows.size()) + " bytes");
+                    std::to_string(width) + " bytes, the data hold " + std::to_string(rows.size()) +
+                    " bytes");
   }
   return RawPatches(std::move(rows), std::move(grids), layout, expected);
 }
@@ -133,8 +133,7 @@ void PatchScatter::put_line(std::int64_t k, std::int64_t y, const std::uint8_t* 
   const std::int64_t channel_stride = layout_.temporal_patch_size * p * p;
   std::uint8_t* block = line_start(k, y);
   for (std::int64_t patch_x = 0; patch_x < grid_.w; ++patch_x) {
-    std::uint8_t* red =
-        block + ((patch_x / m) * m * m + patch_x % m) * layout_.row_width();
+    std::uint8_t* red = block + ((patch_x / m) * m * m + patch_x % m) * layout_.row_width();
     std::uint8_t* green = red + channel_stride;
     std::uint8_t* blue = green + channel_stride;
     for (std::int64_t x = 0; x < p; ++x, rgb += 3) {
@@ -150,8 +149,7 @@ RawPatches PatchScatter::finish() && {
   const std::int64_t t = layout_.temporal_patch_size;
   const std::int64_t plane = layout_.patch_size * layout_.patch_size;
   const std::int64_t last = (frames_ - 1) % t;
-  std::uint8_t* group =
-      bytes_.data() + (grid_.t - 1) * grid_.h * grid_.w * layout_.row_width();
+  std::uint8_t* group = bytes_.data() + (grid_.t - 1) * grid_.h * grid_.w * layout_.row_width();
   for (std::int64_t c = 0; c < grid_.h * grid_.w * PatchLayout::channels && last + 1 < t; ++c) {
     std::uint8_t* planes = group + c * t * plane;
     for (std::int64_t k = last + 1; k < t; ++k) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "core/json_strict.h"
@@ -47,8 +47,8 @@ class HeaderReader {
            std::to_string(largest_header) + "; is this a safetensors file?");
     }
     if (length > file.size() - 8) {
-      fail("header length " + std::to_string(length) + ", only " +
-           std::to_string(file.size() - 8) + " bytes follow; is the download complete?");
+      fail("header length " + std::to_string(length) + ", only " + std::to_string(file.size() - 8) +
+           " bytes follow; is the download complete?");
     }
     return 8 + length;
   }
@@ -69,7 +69,8 @@ class HeaderReader {
     for (const auto& side : entry["shape"]) {
       if (!side.is_number_unsigned()) describe("a side of its shape is no whole number >= 0");
       const auto value = side.get<std::uint64_t>();
-      if (value != 0 && elements > (std::uint64_t{1} << 58) / value) describe("its shape overflows");
+      if (value != 0 && elements > (std::uint64_t{1} << 58) / value)
+        describe("its shape overflows");
       elements *= value;
       view.shape.push_back(static_cast<std::int64_t>(value));
     }
@@ -125,6 +126,12 @@ class HeaderReader {
   ErrorKind kind_;
 };
 
+[[maybe_unused]] std::uint64_t byte_count(const TensorToWrite& tensor) {
+  std::uint64_t count = size_of(tensor.dtype);
+  for (const std::int64_t side : tensor.shape) count *= static_cast<std::uint64_t>(side);
+  return count;
+}
+
 MappedFile map_file(const std::filesystem::path& path, ErrorKind kind) {
   try {
     return MappedFile(path);
@@ -173,10 +180,13 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorToWr
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
   for (const TensorToWrite& tensor : tensors) {
+    std::uint64_t size = 0;
+    for (const auto& part : tensor.parts) size += part.size();
+    assert(size == byte_count(tensor));
     header[tensor.name] = {{"dtype", safetensors_name(tensor.dtype)},
                            {"shape", tensor.shape},
-                           {"data_offsets", {offset, offset + tensor.bytes.size()}}};
-    offset += tensor.bytes.size();
+                           {"data_offsets", {offset, offset + size}}};
+    offset += size;
   }
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');
@@ -185,7 +195,9 @@ void write_safetensors(const std::filesystem::path& path, std::vector<TensorToWr
   AtomicFile file(path);
   file.write({reinterpret_cast<const std::uint8_t*>(&length), sizeof(length)});
   file.write(text);
-  for (const TensorToWrite& tensor : tensors) file.write(tensor.bytes);
+  for (const TensorToWrite& tensor : tensors) {
+    for (const auto& part : tensor.parts) file.write(part);
+  }
   file.commit();
 }
 

@@ -20,8 +20,8 @@ namespace vtower {
 
 // A tensor in a mapped file: row-major, little-endian, of any alignment.
 struct TensorView {
-  std::string dtype_name;       // as in the header, also where `dtype` is empty
-  std::optional<DType> dtype;   // empty for element types that vtower does not read
+  std::string dtype_name;      // as in the header, also where `dtype` is empty
+  std::optional<DType> dtype;  // empty for element types that vtower does not read
   std::vector<std::int64_t> shape;
   std::span<const std::uint8_t> bytes;
 };
@@ -51,12 +51,13 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// What is to be written under a name. The bytes are read during write_safetensors() only.
+// What is to be written under a name: the bytes of all parts one after the other, read during
+// write_safetensors() only. Their sum must fit shape and type (asserted).
 struct TensorToWrite {
   std::string name;
   DType dtype;
   std::vector<std::int64_t> shape;
-  std::span<const std::uint8_t> bytes;
+  std::vector<std::span<const std::uint8_t>> parts;
 };
 
 // Writes beside `path` and renames: the file appears complete or not at all. Tensors are laid out

@@ -36,8 +36,7 @@ bool mentions(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-const std::string one =
-    R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})";
+const std::string one = R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})";
 
 }  // namespace
 
@@ -47,8 +46,8 @@ TEST_CASE("what is written is read back, aligned and with its metadata") {
   const std::vector<std::int64_t> numbers{-1, 1L << 40};
   write_safetensors(
       dir.path() / "x.safetensors",
-      {{"bytes", DType::u8, {3, 1}, bytes},
-       {"numbers", DType::i64, {2}, {reinterpret_cast<const std::uint8_t*>(numbers.data()), 16}},
+      {{"bytes", DType::u8, {3, 1}, {{bytes.data(), 1}, {bytes.data() + 1, 2}}},
+       {"numbers", DType::i64, {2}, {{reinterpret_cast<const std::uint8_t*>(numbers.data()), 16}}},
        {"none", DType::f32, {0, 7}, {}}},
       {{"format", "pt"}, {"note", "\"quoted\" and ü"}});
   const SafetensorsFile file(dir.path() / "x.safetensors", ErrorKind::unreadable);
@@ -100,13 +99,13 @@ TEST_CASE("damaged files are refused with their reason") {
   CHECK(mentions(refusal(with_header(R"({"__metadata__":{"x":1}})", "")), "is no string"));
   const auto entry = [](const std::string& dtype, const std::string& shape,
                         const std::string& offsets) {
-    return R"("x":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" +
-           offsets + "}";
+    return R"("x":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets +
+           "}";
   };
-  CHECK(mentions(refusal(with_header("{" + entry("U8", "[4]", "[0,4]") + "," +
-                                         entry("U8", "[4]", "[0,4]") + "}",
-                                     "abcd")),
-                 "duplicate key"));
+  CHECK(mentions(
+      refusal(with_header(
+          "{" + entry("U8", "[4]", "[0,4]") + "," + entry("U8", "[4]", "[0,4]") + "}", "abcd")),
+      "duplicate key"));
   CHECK(mentions(refusal(with_header("{" + entry("F32", "[4]", "[0,4]") + "}", "abcd")),
                  "ask for 16 bytes, data_offsets hold 4"));
   CHECK(mentions(refusal(with_header("{" + entry("Q4", "[4]", "[0,4]") + "}", "abcd")),
@@ -118,10 +117,9 @@ TEST_CASE("damaged files are refused with their reason") {
   CHECK(mentions(
       refusal(with_header("{" + entry("U8", "[4294967296,4294967296,2]", "[0,4]") + "}", "abcd")),
       "overflows"));
-  CHECK(mentions(refusal(with_header(
-                     R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)" +
-                         entry("U8", "[2]", "[2,4]") + "}",
-                     "abcd")),
+  CHECK(mentions(refusal(with_header(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)" +
+                                         entry("U8", "[2]", "[2,4]") + "}",
+                                     "abcd")),
                  "overlap"));
   CHECK(mentions(refusal(with_header("{" + entry("U8", "[2]", "[2,4]") + "}", "abcd")),
                  "2 bytes before its data"));

@@ -1,0 +1,153 @@
+#include "cli/encode.h"
+
+#include <memory>
+
+#include "cli/embeddings_file.h"
+#include "cli/file_source.h"
+#include "cli/progress_line.h"
+#include "cli/record.h"
+#include "engine/encode_items.h"
+#include "engine/oracle_runner.h"
+#include "engine/runner.h"
+
+namespace vtower::cli {
+namespace {
+
+// Patches in one batch on a CPU: enough to fill the matrix products, little memory.
+constexpr std::int64_t max_batch_rows = 4096;
+
+// The stages asked for, checked against those that this tower has.
+std::set<std::string> stages_of(const VisionConfig& config, const std::vector<std::string>& asked) {
+  std::set<std::string> known{"normalized", "patch_embed", "block_input", "merger"};
+  if (config.family == Family::qwen3_vl) known.insert("pos_embed");
+  for (std::int64_t i = 0; i < config.depth; ++i) {
+    const std::string block = "block." + std::to_string(i);
+    known.insert({block, block + ".attn", block + ".mlp"});
+  }
+  for (std::size_t j = 0; j < config.deepstack_blocks.size(); ++j) {
+    known.insert("deepstack." + std::to_string(j));
+  }
+  std::set<std::string> stages;
+  for (const std::string& name : asked) {
+    if (name == "all") {
+      stages = known;
+    } else if (known.contains(name)) {
+      stages.insert(name);
+    } else {
+      throw Error(ErrorKind::usage, "stages",
+                  "--stages " + name +
+                      ": this tower has no such stage; stages are normalized, patch_embed, "
+                      "pos_embed (qwen3_vl), block_input, block.I.attn, block.I.mlp, block.I, "
+                      "merger, deepstack.J, or all");
+    }
+  }
+  // These are in every output under their own names.
+  std::erase_if(stages, [](const std::string& name) { return name.starts_with("deepstack."); });
+  return stages;
+}
+
+struct Outcome {
+  std::vector<const EncodedItem*> encoded;
+  std::vector<ItemFailure> failed;
+};
+
+Outcome split(const std::vector<ItemResult>& results) {
+  Outcome outcome;
+  for (const ItemResult& result : results) {
+    if (const auto* item = std::get_if<EncodedItem>(&result)) {
+      outcome.encoded.push_back(item);
+    } else {
+      outcome.failed.push_back(std::get<ItemFailure>(result));
+    }
+  }
+  return outcome;
+}
+
+Json items_json(const Outcome& outcome, std::int64_t merge_size) {
+  Json items = Json::array();
+  for (const EncodedItem* item : outcome.encoded) {
+    const GridThw& grid = item->embeddings.grid;
+    Json entry = item_json(item->record);
+    entry["grid_thw"] = {grid.t, grid.h, grid.w};
+    entry["tokens"] = grid.tokens(merge_size);
+    entry["rank"] = 0;
+    items.push_back(std::move(entry));
+  }
+  return items;
+}
+
+std::string summary(const Outcome& outcome, const std::string& path) {
+  std::int64_t tokens = 0;
+  for (const EncodedItem* item : outcome.encoded) tokens += item->embeddings.embeddings.size(0);
+  const ItemEmbeddings& first = outcome.encoded.front()->embeddings;
+  std::string text = path + ": " + std::to_string(outcome.encoded.size()) + " items, " +
+                     std::to_string(tokens) + " tokens of width " +
+                     std::to_string(first.embeddings.size(1));
+  if (!first.deepstack.empty()) {
+    text += " and " + std::to_string(first.deepstack.size()) + " deepstack levels";
+  }
+  return text;
+}
+
+}  // namespace
+
+void EncodeCommand::add_to(CLI::App& app) {
+  run.add_to(app);
+  media.add_to(app);
+  app.add_option("-o,--output", output, "safetensors file to write")->required();
+  app.add_option("--stages", stages, "stages to write too, or all")
+      ->delimiter(',')
+      ->option_text("NAME[,NAME...]");
+}
+
+ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
+  const Checkpoint checkpoint = Checkpoint::open(run.checkpoint);
+  const int threads = run.apply_threads();
+  const Placement placement = run.placement(checkpoint);
+  const PixelSpec spec = media.apply_to(checkpoint.preprocessor().pixels);
+  const FileSource source(media.paths(), spec, media.options);
+
+  EncodeOptions options;
+  options.max_batch_rows = max_batch_rows;
+  options.decode_threads = threads;
+  options.stages = stages_of(checkpoint.vision(), stages);
+  ProgressLine progress(terminal, "items");
+  options.on_progress = [&](const Progress& now) { progress.update(now.items_done, now.items); };
+
+  std::unique_ptr<const VisionTower> tower;
+  std::unique_ptr<Runner> runner;
+  if (run.mode == Mode::oracle) {
+    runner = std::make_unique<OracleRunner>(checkpoint);
+  } else {
+    tower = std::make_unique<VisionTower>(VisionTower::load(checkpoint, placement));
+    runner = std::make_unique<EagerRunner>(*tower);
+  }
+  const EncodeResult result = encode_items(source, *runner, options);
+  const Outcome outcome = split(result.items);
+
+  Json record{{"version", versions_json()},
+              {"checkpoint", checkpoint_json(checkpoint)},
+              {"norm", norm_json(checkpoint.preprocessor())},
+              {"profile", profile_json(media)},
+              {"plan", plan_json(result.plan)},
+              {"attestation", attestation_json(to_string(run.mode), placement, threads)},
+              {"items", items_json(outcome, spec.layout.merge_size)},
+              {"failed", to_json(outcome.failed)}};
+  if (!outcome.encoded.empty()) {
+    write_embeddings(output, outcome.encoded, file_metadata(record));
+    terminal.say(summary(outcome, output));
+  }
+  std::vector<ExitCode> codes{ExitCode::ok};
+  for (const ItemFailure& failure : outcome.failed) {
+    terminal.complain(failure.path + ": " + failure.message);
+    codes.push_back(exit_code_of(failure.kind));
+  }
+  const ExitCode code = worst(codes);
+  terminal.report({{"output", outcome.encoded.empty() ? Json() : Json(output)},
+                   {"items", outcome.encoded.size()},
+                   {"failed", record["failed"]},
+                   {"exit_code", static_cast<int>(code)}});
+  return code;
+}
+
+}  // namespace vtower::cli

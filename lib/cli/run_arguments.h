@@ -1,0 +1,34 @@
+// The options on how the tower runs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "tower/placement.h"
+
+namespace vtower::cli {
+
+enum class Mode { eager, oracle };
+
+std::string_view to_string(Mode mode) noexcept;
+
+struct RunArguments {
+  std::string checkpoint;
+  Mode mode = Mode::eager;
+  std::string device = "auto";
+  std::string dtype = "auto";
+  int threads = 0;  // 0: all cores
+
+  // Declares CHECKPOINT and the options.
+  void add_to(CLI::App& app);
+
+  // Resolves auto. Throws Error{mode_unavailable} for a device that this build or machine lacks.
+  [[nodiscard]] Placement placement(const Checkpoint& opened) const;
+
+  // Sets the process's compute threads, once, and returns their number.
+  int apply_threads() const;
+};
+
+}  // namespace vtower::cli

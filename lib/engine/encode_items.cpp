@@ -1,0 +1,157 @@
+#include "engine/encode_items.h"
+
+#include <ATen/ops/isfinite.h>
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace vtower {
+namespace {
+
+using Loaded = std::variant<LoadedItem, ItemFailure>;
+
+// The items of one batch, decoded by a few threads of their own.
+std::vector<Loaded> load_batch(const ItemSource& source, const Batch& batch, int threads) {
+  std::vector<std::optional<Loaded>> slots(batch.items.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < slots.size(); i = next++) {
+      slots[i].emplace(source.load(batch.items[i]));
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const auto wanted = std::min(static_cast<std::size_t>(threads), slots.size());
+    for (std::size_t t = 1; t < wanted; ++t) helpers.emplace_back(work);
+    work();
+  }
+  std::vector<Loaded> loaded;
+  for (auto& slot : slots) loaded.push_back(std::move(*slot));
+  return loaded;
+}
+
+// A token that is no number is a wrong token: the item fails and says so.
+std::optional<std::string> non_finite(const ItemEmbeddings& item) {
+  const auto check = [](const at::Tensor& values, const std::string& name) {
+    const auto bad = values.numel() - at::isfinite(values).sum().item<std::int64_t>();
+    if (bad == 0) return std::optional<std::string>();
+    return std::optional(std::to_string(bad) + " of " + std::to_string(values.numel()) +
+                         " values of " + name +
+                         " are NaN or infinite; does the run dtype have the range? (fp16 ends at "
+                         "65504)");
+  };
+  if (auto found = check(item.embeddings, "embeddings")) return found;
+  for (std::size_t j = 0; j < item.deepstack.size(); ++j) {
+    if (auto found = check(item.deepstack[j], "deepstack." + std::to_string(j))) return found;
+  }
+  return std::nullopt;
+}
+
+// Keeps copies of the stages of one batch that were asked for, and cuts them by item.
+class StageCollector {
+ public:
+  explicit StageCollector(const std::set<std::string>& wanted) : wanted_(wanted) {}
+
+  [[nodiscard]] StageTrace trace() {
+    if (wanted_.empty()) return StageTrace();
+    return StageTrace([this](const std::string& stage, const at::Tensor& value) {
+      if (wanted_.contains(stage)) kept_[stage] = value.clone();
+    });
+  }
+
+  // The next item's rows of every stage; items are asked for in the order of the batch.
+  [[nodiscard]] std::map<std::string, at::Tensor> next(const ItemEmbeddings& item) {
+    const std::int64_t patches = item.grid.patches();
+    const std::int64_t tokens = item.embeddings.size(0);
+    std::map<std::string, at::Tensor> rows;
+    for (const auto& [stage, value] : kept_) {
+      const bool per_token = stage == "merger" || stage.starts_with("deepstack.");
+      rows[stage] = per_token ? value.narrow(0, first_token_, tokens)
+                              : value.narrow(0, first_patch_, patches);
+    }
+    first_patch_ += patches;
+    first_token_ += tokens;
+    return rows;
+  }
+
+ private:
+  const std::set<std::string>& wanted_;
+  std::map<std::string, at::Tensor> kept_;
+  std::int64_t first_patch_ = 0;
+  std::int64_t first_token_ = 0;
+};
+
+void run_batch(Runner& runner, const Batch& batch, std::vector<Loaded> loaded,
+               const std::set<std::string>& stages, std::vector<ItemResult>& results) {
+  std::vector<const RawPatches*> parts;
+  std::vector<std::size_t> places;  // of the sound items, in `loaded`
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    if (auto* failure = std::get_if<ItemFailure>(&loaded[i])) {
+      results[batch.items[i]] = std::move(*failure);
+    } else {
+      parts.push_back(&std::get<LoadedItem>(loaded[i]).patches);
+      places.push_back(i);
+    }
+  }
+  if (parts.empty()) return;
+  std::vector<ItemEmbeddings> outputs = parts.size() == 1
+                                            ? runner.run(*parts.front(), StageTrace())
+                                            : runner.run(RawPatches::concat(parts), StageTrace());
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    ItemRecord& record = std::get<LoadedItem>(loaded[places[k]]).record;
+    ItemResult& result = results[batch.items[places[k]]];
+    auto item_stages = collector.next(outputs[k]);
+    if (auto why = non_finite(outputs[k])) {
+      result = ItemFailure{record.path, ErrorKind::out_of_range, "[tower] " + *why};
+    } else {
+      result = EncodedItem{std::move(outputs[k]), std::move(record), std::move(item_stages)};
+    }
+  }
+}
+
+}  // namespace
+
+EncodeResult encode_items(const ItemSource& source, Runner& runner, const EncodeOptions& options) {
+  EncodeResult result;
+  result.items.resize(source.size());
+  std::vector<GridThw> grids;
+  std::vector<std::size_t> sound;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    auto header = source.header(i);
+    if (auto* failure = std::get_if<ItemFailure>(&header)) {
+      result.items[i] = std::move(*failure);
+    } else {
+      grids.push_back(std::get<ItemHeader>(header).grid);
+      sound.push_back(i);
+    }
+  }
+  result.plan = make_batch_plan(grids, options.max_batch_rows);
+  for (Batch& batch : result.plan.batches) {
+    for (std::size_t& item : batch.items) item = sound[item];
+  }
+
+  Progress progress{source.size() - sound.size(), source.size(), 0};
+  const auto load = [&](std::size_t b) {
+    return std::async(std::launch::async, [&, b] {
+      return load_batch(source, result.plan.batches[b], options.decode_threads);
+    });
+  };
+  std::future<std::vector<Loaded>> ahead;
+  if (!result.plan.batches.empty()) ahead = load(0);
+  for (std::size_t b = 0; b < result.plan.batches.size(); ++b) {
+    std::vector<Loaded> loaded = ahead.get();
+    if (b + 1 < result.plan.batches.size()) ahead = load(b + 1);
+    run_batch(runner, result.plan.batches[b], std::move(loaded), options.stages,
+              result.items);
+    progress.items_done += result.plan.batches[b].items.size();
+    progress.patches_done += result.plan.batches[b].rows;
+    if (options.on_progress) options.on_progress(progress);
+  }
+  return result;
+}
+
+}  // namespace vtower

@@ -1,0 +1,43 @@
+// One way of running a tower over a batch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <span>
+#include <vector>
+
+#include "core/raw_patches.h"
+#include "tower/vision_tower.h"
+
+namespace vtower {
+
+// The tokens of one item, in the tower's dtype.
+struct ItemEmbeddings {
+  GridThw grid;
+  at::Tensor embeddings;              // [tokens, out]
+  std::vector<at::Tensor> deepstack;  // each [tokens, out]
+};
+
+// A runner does what it was asked or throws; it never falls back on another way.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  // The items of `patches`, in their order. The tensors are the caller's own.
+  [[nodiscard]] virtual std::vector<ItemEmbeddings> run(const RawPatches& patches,
+                                                        const StageTrace& trace) = 0;
+};
+
+// A direct call on the true rows.
+class EagerRunner final : public Runner {
+ public:
+  // The tower must outlive the runner.
+  explicit EagerRunner(const VisionTower& tower) : tower_(tower) {}
+  [[nodiscard]] std::vector<ItemEmbeddings> run(const RawPatches& patches,
+                                                const StageTrace& trace) override;
+
+ private:
+  const VisionTower& tower_;
+};
+
+}  // namespace vtower

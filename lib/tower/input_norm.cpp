@@ -1,0 +1,67 @@
+#include "tower/input_norm.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
+
+namespace vtower {
+namespace {
+
+// Every value comes out of the table, so whatever backend fills rows this way agrees with the
+// definition bit for bit.
+template <typename Element>
+void fill_rows(std::span<const std::uint8_t> bytes, const PatchLayout& layout,
+               const std::array<std::array<float, 256>, 3>& table, Element* out) {
+  std::array<std::array<Element, 256>, 3> cast{};
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t u = 0; u < 256; ++u) cast[c][u] = static_cast<Element>(table[c][u]);
+  }
+  const std::int64_t width = layout.row_width();
+  const std::int64_t plane = width / PatchLayout::channels;
+  const auto rows = static_cast<std::int64_t>(bytes.size()) / width;
+  at::parallel_for(0, rows, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      for (std::int64_t c = 0; c < PatchLayout::channels; ++c) {
+        const std::int64_t start = r * width + c * plane;
+        const std::array<Element, 256>& values = cast[static_cast<std::size_t>(c)];
+        for (std::int64_t i = start; i < start + plane; ++i) {
+          out[i] = values[bytes[static_cast<std::size_t>(i)]];
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+InputNorm::InputNorm(const NormConstants& constants) : table_{} {
+  const auto inverse_rescale = static_cast<float>(1.0 / constants.rescale_factor());
+  for (std::size_t c = 0; c < 3; ++c) {
+    const float mean = static_cast<float>(constants.mean()[c]) * inverse_rescale;
+    const float std = static_cast<float>(constants.std()[c]) * inverse_rescale;
+    for (std::size_t u = 0; u < 256; ++u) table_[c][u] = (static_cast<float>(u) - mean) / std;
+  }
+}
+
+NormalizedPatches InputNorm::operator()(const RawPatches& patches, const Placement& placement,
+                                        const StageTrace& trace) const {
+  at::Tensor values = at::empty({patches.rows(), patches.row_width()},
+                                at::TensorOptions().dtype(placement.scalar_type()));
+  const std::span<const std::uint8_t> bytes = patches.bytes(RawBytesKey{});
+  switch (placement.dtype) {
+    case DType::bf16:
+      fill_rows(bytes, patches.layout(), table_, values.data_ptr<c10::BFloat16>());
+      break;
+    case DType::f16:
+      fill_rows(bytes, patches.layout(), table_, values.data_ptr<c10::Half>());
+      break;
+    default:
+      fill_rows(bytes, patches.layout(), table_, values.data_ptr<float>());
+      break;
+  }
+  trace("normalized", values);
+  return NormalizedPatches(std::move(values));
+}
+
+}  // namespace vtower

@@ -1,0 +1,22 @@
+#include "tower/linear.h"
+
+#include <ATen/ops/linear.h>
+
+namespace vtower {
+
+Linear::Linear(WeightSource& weights, const std::string& name, std::int64_t in, std::int64_t out,
+               const Placement& placement, Bias bias)
+    : Linear(weights.take(name + ".weight", {out, in}),
+             bias == Bias::present ? weights.take(name + ".bias", {out}) : at::Tensor(),
+             placement) {}
+
+Linear::Linear(const at::Tensor& weight, const at::Tensor& bias, const Placement& placement)
+    : weight_(weight.to(placement.device, placement.scalar_type())) {
+  if (bias.defined()) bias_ = bias.to(placement.device, placement.scalar_type());
+}
+
+at::Tensor Linear::operator()(const at::Tensor& x) const {
+  return at::linear(x, weight_, bias_);
+}
+
+}  // namespace vtower

@@ -1,0 +1,21 @@
+// Where a tower lives and in which element type it computes.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include "core/dtype.h"
+
+namespace vtower {
+
+struct Placement {
+  DType dtype = DType::f32;  // f32, bf16 or f16
+  c10::Device device = c10::kCPU;
+
+  [[nodiscard]] c10::ScalarType scalar_type() const noexcept;
+};
+
+// nullopt-free mapping for the types that a tower runs in; asserts on others.
+c10::ScalarType to_scalar_type(DType dtype) noexcept;
+
+}  // namespace vtower

@@ -1,0 +1,60 @@
+#include "tower/vision_tower.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <string>
+
+#include "core/error.h"
+
+namespace vtower {
+namespace {
+
+std::unique_ptr<const TowerBody> make_body(WeightSource& weights, const VisionConfig& config,
+                                           const Placement& placement) {
+  switch (config.family) {
+    case Family::qwen2_vl:
+      return make_qwen2_vl_body(weights, config, placement);
+    case Family::qwen2_5_vl:
+      return make_qwen2_5_vl_body(weights, config, placement);
+    case Family::qwen3_vl:
+      return make_qwen3_vl_body(weights, config, placement);
+  }
+  return nullptr;
+}
+
+Bias patch_embed_bias(Family family) {
+  return family == Family::qwen3_vl ? Bias::present : Bias::none;
+}
+
+}  // namespace
+
+VisionTower VisionTower::load(const Checkpoint& checkpoint, const Placement& placement) {
+  const c10::InferenceMode inference;
+  WeightSource weights = checkpoint.weights();
+  VisionTower tower(checkpoint, placement, weights);
+  weights.finish();
+  return tower;
+}
+
+VisionTower::VisionTower(const Checkpoint& checkpoint, const Placement& placement,
+                         WeightSource& weights)
+    : config_(checkpoint.vision()),
+      placement_(placement),
+      input_norm_(checkpoint.preprocessor().norm),
+      patch_embed_(weights, config_, placement_, patch_embed_bias(config_.family)),
+      body_(make_body(weights, config_, placement_)) {}
+
+TowerOutput VisionTower::encode(const RawPatches& patches, const SeqPlan& plan,
+                                const StageTrace& trace) const {
+  if (patches.layout() != config_.layout || patches.grids() != plan.grids) {
+    throw Error(ErrorKind::out_of_range, "vision_tower",
+                "the plan was made for other grids, or the rows have another layout, than the " +
+                    std::to_string(patches.rows()) + " rows given");
+  }
+  const c10::InferenceMode inference;
+  const PlanTensors tensors(plan, placement_);
+  return body_->forward(patch_embed_(input_norm_(patches, placement_, trace), trace), tensors,
+                        trace);
+}
+
+}  // namespace vtower

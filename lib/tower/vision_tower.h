@@ -1,0 +1,43 @@
+// The tower: raw bytes in, embeddings out.
+#pragma once
+
+#include <memory>
+
+#include "checkpoint/checkpoint.h"
+#include "core/raw_patches.h"
+#include "tower/input_norm.h"
+#include "tower/patch_embed.h"
+#include "tower/placement.h"
+#include "tower/seq_plan.h"
+#include "tower/stage_trace.h"
+#include "tower/tower_body.h"
+
+namespace vtower {
+
+// Immutable after load(), safe to share between threads. encode() is the only door: it takes raw
+// bytes and normalises them itself, so no caller can skip the normalisation or do it twice.
+class VisionTower {
+ public:
+  // Throws Error{checkpoint} on a missing, unused, mis-shaped or non-finite vision tensor.
+  static VisionTower load(const Checkpoint& checkpoint, const Placement& placement);
+
+  // `plan` must be made from patches.grids(). Throws Error{out_of_range} when it was not, or when
+  // the layout of the rows is not the tower's.
+  [[nodiscard]] TowerOutput encode(const RawPatches& patches, const SeqPlan& plan,
+                                   const StageTrace& trace = StageTrace()) const;
+
+  [[nodiscard]] const VisionConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const Placement& placement() const noexcept { return placement_; }
+  [[nodiscard]] const InputNorm& input_norm() const noexcept { return input_norm_; }
+
+ private:
+  VisionTower(const Checkpoint& checkpoint, const Placement& placement, WeightSource& weights);
+
+  VisionConfig config_;
+  Placement placement_;
+  InputNorm input_norm_;
+  PatchEmbed patch_embed_;
+  std::unique_ptr<const TowerBody> body_;
+};
+
+}  // namespace vtower
