@@ -31,14 +31,10 @@ AVPixelFormat target_format(Profile profile) {
 // The planes of colour of a format whose alpha is a plane of its own.
 AVPixelFormat without_alpha(AVPixelFormat format) {
   switch (format) {
-    case AV_PIX_FMT_YUVA420P:
-      return AV_PIX_FMT_YUV420P;
-    case AV_PIX_FMT_YUVA422P:
-      return AV_PIX_FMT_YUV422P;
-    case AV_PIX_FMT_YUVA444P:
-      return AV_PIX_FMT_YUV444P;
-    default:
-      return format;
+    case AV_PIX_FMT_YUVA420P: return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVA422P: return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVA444P: return AV_PIX_FMT_YUV444P;
+    default: return format;
   }
 }
 
@@ -58,23 +54,15 @@ ChromaPosition position_of(AVChromaLocation location) {
   switch (location) {
     case AVCHROMA_LOC_CENTER:
     case AVCHROMA_LOC_TOP:
-    case AVCHROMA_LOC_BOTTOM:
-      position.horizontal = 128;
-      break;
-    default:
-      break;
+    case AVCHROMA_LOC_BOTTOM: position.horizontal = 128; break;
+    default: break;
   }
   switch (location) {
     case AVCHROMA_LOC_TOPLEFT:
-    case AVCHROMA_LOC_TOP:
-      position.vertical = 0;
-      break;
+    case AVCHROMA_LOC_TOP: position.vertical = 0; break;
     case AVCHROMA_LOC_BOTTOMLEFT:
-    case AVCHROMA_LOC_BOTTOM:
-      position.vertical = 256;
-      break;
-    default:
-      break;
+    case AVCHROMA_LOC_BOTTOM: position.vertical = 256; break;
+    default: break;
   }
   return position;
 }

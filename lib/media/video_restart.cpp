@@ -84,10 +84,8 @@ bool RestartFinder::can_restart_at(const AVPacket& packet) const {
   if ((packet.flags & AV_PKT_FLAG_KEY) == 0 || packet.size <= 0) return false;
   const Bytes data(packet.data, static_cast<std::size_t>(packet.size));
   switch (codec_) {
-    case AV_CODEC_ID_H264:
-      return any_nal_unit(data, length_bytes_, h264_restart);
-    case AV_CODEC_ID_HEVC:
-      return any_nal_unit(data, length_bytes_, hevc_restart);
+    case AV_CODEC_ID_H264: return any_nal_unit(data, length_bytes_, h264_restart);
+    case AV_CODEC_ID_HEVC: return any_nal_unit(data, length_bytes_, hevc_restart);
     case AV_CODEC_ID_VP8:
     case AV_CODEC_ID_VP9:
     case AV_CODEC_ID_AV1:
@@ -95,10 +93,8 @@ bool RestartFinder::can_restart_at(const AVPacket& packet) const {
     case AV_CODEC_ID_MPEG1VIDEO:
     case AV_CODEC_ID_MPEG2VIDEO:
     case AV_CODEC_ID_MJPEG:
-    case AV_CODEC_ID_RAWVIDEO:
-      return true;
-    default:
-      return false;
+    case AV_CODEC_ID_RAWVIDEO: return true;
+    default: return false;
   }
 }
 

@@ -37,8 +37,7 @@ const AVCodec* choose_decoder(const VideoContainer& container) {
     case AV_CODEC_ID_VP9:
       return has_alpha ? avcodec_find_decoder_by_name("libvpx-vp9")
                        : avcodec_find_decoder(AV_CODEC_ID_VP9);
-    default:
-      return avcodec_find_decoder(container.codec().codec_id);
+    default: return avcodec_find_decoder(container.codec().codec_id);
   }
 }
 
@@ -108,6 +107,8 @@ void FrameWalker::open_decoder() {
   }
   decoder_->pkt_timebase = container_->stream().time_base;
   decoder_->thread_count = 1;  // errors belong to packets, and every run has the same bits
+  // Frames without their references come out flagged: dropped ones would end the draining early.
+  decoder_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   decoder_->max_pixels = options_.max_pixels;
   // H.264 marks concealed frames; the other decoders only report damage when told to stop at it.
   if (codec->id != AV_CODEC_ID_H264) decoder_->err_recognition |= AV_EF_EXPLODE;
@@ -215,6 +216,9 @@ void FrameWalker::note_error(int code, Progress& progress) {
          codec_name(*container_) +
              ": the installed libavcodec cannot decode this stream: " + av_error_text(code));
   }
+  // Pictures that lead a random access picture lack their references after a seek, by design.
+  const PacketInfo& start = index_.packets[progress.stretch.start];
+  if (progress.stretch.start > 0 && index_.packets[progress.sent].pts < start.pts) return;
   progress.errors.push_back(progress.sent);
   progress.lost_from = std::min(progress.lost_from, progress.outputs);
 }
