@@ -106,8 +106,7 @@ BmpHeader read_bmp_header(std::span<const std::uint8_t> bytes) {
     unsupported(std::to_string(bmp.bits) + " bits per pixel");
   }
   switch (compression) {
-    case none:
-      break;
+    case none: break;
     case rle8:
     case rle4:
       if (bmp.bits > 8) unsupported("run lengths with " + std::to_string(bmp.bits) + " bits");
@@ -125,8 +124,7 @@ BmpHeader read_bmp_header(std::span<const std::uint8_t> bytes) {
       apply_masks(masks, bmp);
       break;
     }
-    default:
-      unsupported("compression " + std::to_string(compression));
+    default: unsupported("compression " + std::to_string(compression));
   }
   if (bmp.bits <= 8) {
     const std::size_t entry_size = core ? 3 : 4;

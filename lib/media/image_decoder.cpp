@@ -24,18 +24,12 @@ std::unique_ptr<const ImageDecoder> open_image(const ImageSource& source) {
   }
   const FileType type = file_type(source.bytes);
   switch (type) {
-    case FileType::jpeg:
-      return open_jpeg(source);
-    case FileType::png:
-      return open_png(source);
-    case FileType::gif:
-      return open_gif(source);
-    case FileType::bmp:
-      return open_bmp(source);
-    case FileType::webp:
-      return open_webp(source);
-    case FileType::tiff:
-      return open_tiff(source);
+    case FileType::jpeg: return open_jpeg(source);
+    case FileType::png: return open_png(source);
+    case FileType::gif: return open_gif(source);
+    case FileType::bmp: return open_bmp(source);
+    case FileType::webp: return open_webp(source);
+    case FileType::tiff: return open_tiff(source);
     case FileType::avif:
     case FileType::heic:
     case FileType::jpeg2000:
@@ -45,8 +39,7 @@ std::unique_ptr<const ImageDecoder> open_image(const ImageSource& source) {
           ErrorKind::unsupported, "image",
           "the bytes are " + std::string(to_string(type)) +
               ", which is not read as a picture; expected JPEG, PNG, GIF, BMP, WebP or TIFF");
-    case FileType::unknown:
-      break;
+    case FileType::unknown: break;
   }
   throw Error(ErrorKind::unreadable, "image",
               "the bytes are no picture that is known here; expected JPEG, PNG, GIF, BMP, WebP or "

@@ -16,31 +16,24 @@ bool means_damage(int code) {
     case JWRN_EXTRANEOUS_DATA:  // bytes between segments
     case JWRN_JFIF_MAJOR:       // a newer JFIF version
     case JWRN_NOT_SEQUENTIAL:   // odd scan parameters that a sequential scan does not use
-    case JWRN_TOO_MUCH_DATA:
-      return false;
-    default:
-      return true;
+    case JWRN_TOO_MUCH_DATA: return false;
+    default: return true;
   }
 }
 
 ErrorKind kind_of(int code) {
   switch (code) {
-    case JERR_OUT_OF_MEMORY:
-      return ErrorKind::memory;
+    case JERR_OUT_OF_MEMORY: return ErrorKind::memory;
     case JERR_INPUT_EMPTY:
-    case JERR_INPUT_EOF:
-      return ErrorKind::truncated;
+    case JERR_INPUT_EOF: return ErrorKind::truncated;
     case JERR_ARITH_NOTIMPL:
     case JERR_BAD_PRECISION:
     case JERR_CONVERSION_NOTIMPL:
     case JERR_NOTIMPL:
     case JERR_NOT_COMPILED:
-    case JERR_SOF_UNSUPPORTED:
-      return ErrorKind::unsupported;
-    case JERR_IMAGE_TOO_BIG:
-      return ErrorKind::too_large;
-    default:
-      return ErrorKind::unreadable;
+    case JERR_SOF_UNSUPPORTED: return ErrorKind::unsupported;
+    case JERR_IMAGE_TOO_BIG: return ErrorKind::too_large;
+    default: return ErrorKind::unreadable;
   }
 }
 

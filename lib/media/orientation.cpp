@@ -15,16 +15,12 @@ constexpr std::uint16_t orientation_tag = 0x0112;
 // opaque byte for it.
 std::size_t element_size(std::uint16_t type) {
   switch (type) {
-    case 6:
-      return 1;
+    case 6: return 1;
     case 3:
-    case 8:
-      return 2;
+    case 8: return 2;
     case 4:
-    case 9:
-      return 4;
-    default:
-      return 0;
+    case 9: return 4;
+    default: return 0;
   }
 }
 

@@ -138,9 +138,7 @@ void to_rgba(const std::uint8_t* in, std::int64_t width, const Colours& colours,
   for (std::int64_t x = 0; x < width; ++x, out += 4) {
     Rgba pixel{0, 0, 0, 255};
     switch (colours.type) {
-      case PNG_COLOR_TYPE_PALETTE:
-        pixel = colours.palette[*in++];
-        break;
+      case PNG_COLOR_TYPE_PALETTE: pixel = colours.palette[*in++]; break;
       case PNG_COLOR_TYPE_GRAY: {
         // 16-bit gray saturates, as Pillow's mode I;16 does.
         const std::uint8_t level = step == 2 ? (in[0] != 0 ? std::uint8_t{255} : in[1])

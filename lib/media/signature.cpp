@@ -74,30 +74,18 @@ bool is_svg(std::string_view head) {
 
 std::string_view to_string(FileType type) noexcept {
   switch (type) {
-    case FileType::jpeg:
-      return "JPEG";
-    case FileType::png:
-      return "PNG";
-    case FileType::gif:
-      return "GIF";
-    case FileType::bmp:
-      return "BMP";
-    case FileType::webp:
-      return "WebP";
-    case FileType::tiff:
-      return "TIFF";
-    case FileType::avif:
-      return "AVIF";
-    case FileType::heic:
-      return "HEIC";
-    case FileType::jpeg2000:
-      return "JPEG 2000";
-    case FileType::svg:
-      return "SVG";
-    case FileType::video_container:
-      return "video container";
-    case FileType::unknown:
-      return "unknown";
+    case FileType::jpeg: return "JPEG";
+    case FileType::png: return "PNG";
+    case FileType::gif: return "GIF";
+    case FileType::bmp: return "BMP";
+    case FileType::webp: return "WebP";
+    case FileType::tiff: return "TIFF";
+    case FileType::avif: return "AVIF";
+    case FileType::heic: return "HEIC";
+    case FileType::jpeg2000: return "JPEG 2000";
+    case FileType::svg: return "SVG";
+    case FileType::video_container: return "video container";
+    case FileType::unknown: return "unknown";
   }
   return "unknown";
 }

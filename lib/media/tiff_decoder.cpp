@@ -48,12 +48,9 @@ ExtraSample extra_sample(const TiffSession& session, int surplus) {
   // A fourth sample that nothing explains is alpha for Pillow.
   if (count == 0 || session.extra_samples_unnamed()) return ExtraSample::alpha;
   switch (kinds[0]) {
-    case EXTRASAMPLE_UNSPECIFIED:
-      return ExtraSample::unused;
-    case EXTRASAMPLE_ASSOCALPHA:
-      return ExtraSample::premultiplied;
-    default:
-      return ExtraSample::alpha;
+    case EXTRASAMPLE_UNSPECIFIED: return ExtraSample::unused;
+    case EXTRASAMPLE_ASSOCALPHA: return ExtraSample::premultiplied;
+    default: return ExtraSample::alpha;
   }
 }
 
@@ -76,13 +73,11 @@ TiffLayout layout_of(const TiffSession& session) {
     case PHOTOMETRIC_MINISBLACK:
     case PHOTOMETRIC_RGB:
     case PHOTOMETRIC_PALETTE:
-    case PHOTOMETRIC_SEPARATED:
-      break;
+    case PHOTOMETRIC_SEPARATED: break;
     case PHOTOMETRIC_YCBCR:
       if (jpeg_ycbcr) break;
       [[fallthrough]];
-    default:
-      unsupported("photometric interpretation " + std::to_string(layout.photometric));
+    default: unsupported("photometric interpretation " + std::to_string(layout.photometric));
   }
   const int surplus = layout.samples - layout.colours();
   if (surplus < 0) {
