@@ -50,12 +50,11 @@ Json ranges(const InputNorm& norm) {
 
 void print_tower(const VisionConfig& config, const Terminal& terminal) {
   terminal.say(row("tower", std::to_string(config.depth) + " blocks of width " +
-                                std::to_string(config.width) + ", " +
-                                std::to_string(config.heads) + " heads of " +
-                                std::to_string(config.head_dim()) + ", MLP " +
+                                std::to_string(config.width) + ", " + std::to_string(config.heads) +
+                                " heads of " + std::to_string(config.head_dim()) + ", MLP " +
                                 std::to_string(config.mlp_width) + " " +
-                                std::string(to_string(config.hidden_act)) +
-                                ", tokens of width " + std::to_string(config.out_width)));
+                                std::string(to_string(config.hidden_act)) + ", tokens of width " +
+                                std::to_string(config.out_width)));
   terminal.say(row("attention", "blocks " + attention_kinds(config)));
   if (config.family == Family::qwen2_5_vl) {
     terminal.say(row("windows", std::to_string(config.window_size) + " px, " +
@@ -73,10 +72,10 @@ void print_tower(const VisionConfig& config, const Terminal& terminal) {
   const PatchLayout& layout = config.layout;
   terminal.say(row("patches", std::to_string(layout.patch_size) + "x" +
                                   std::to_string(layout.patch_size) + " px, " +
-                                  std::to_string(layout.temporal_patch_size) +
-                                  " frames, rows of " + std::to_string(layout.row_width()) +
-                                  " values; a token is " + std::to_string(layout.merge_size) +
-                                  "x" + std::to_string(layout.merge_size) + " patches"));
+                                  std::to_string(layout.temporal_patch_size) + " frames, rows of " +
+                                  std::to_string(layout.row_width()) + " values; a token is " +
+                                  std::to_string(layout.merge_size) + "x" +
+                                  std::to_string(layout.merge_size) + " patches"));
 }
 
 void print_norm(const PreprocessorConfig& preprocessor, const InputNorm& norm,
@@ -89,11 +88,11 @@ void print_norm(const PreprocessorConfig& preprocessor, const InputNorm& norm,
     text += " [" + number(channel.front()) + ", " + number(channel.back()) + "]";
   }
   terminal.say(row("", text));
-  terminal.say(row("limits", "pictures " + limits(preprocessor.pixels.image_limits) +
-                                 " px, clips " + limits(preprocessor.pixels.video_limits) +
-                                 (preprocessor.pixels.video_rule == VideoRule::qwen3
-                                      ? " px in all their frames"
-                                      : " px a frame")));
+  terminal.say(row(
+      "limits", "pictures " + limits(preprocessor.pixels.image_limits) + " px, clips " +
+                    limits(preprocessor.pixels.video_limits) +
+                    (preprocessor.pixels.video_rule == VideoRule::qwen3 ? " px in all their frames"
+                                                                        : " px a frame")));
 }
 
 void print_origins(const std::vector<ValueOrigin>& origins, const Terminal& terminal) {
@@ -126,17 +125,18 @@ Json inspect_checkpoint(const Checkpoint& checkpoint, const Terminal& terminal) 
   for (const std::string& note : checkpoint.notes()) terminal.say(row("note", note));
 
   weights["dtype"] = dtype;
-  return {{"kind", "checkpoint"},
-          {"path", checkpoint.folder().string()},
-          {"checkpoint", std::move(weights)},
-          {"tower", origins_json(config.origins)},
-          {"attention", attention_kinds(config)},
-          {"norm", norm_json(preprocessor)},
-          {"normalised_range", ranges(norm)},
-          {"image_limits", {preprocessor.pixels.image_limits.min_pixels,
-                            preprocessor.pixels.image_limits.max_pixels}},
-          {"video_limits", {preprocessor.pixels.video_limits.min_pixels,
-                            preprocessor.pixels.video_limits.max_pixels}}};
+  return {
+      {"kind", "checkpoint"},
+      {"path", checkpoint.folder().string()},
+      {"checkpoint", std::move(weights)},
+      {"tower", origins_json(config.origins)},
+      {"attention", attention_kinds(config)},
+      {"norm", norm_json(preprocessor)},
+      {"normalised_range", ranges(norm)},
+      {"image_limits",
+       {preprocessor.pixels.image_limits.min_pixels, preprocessor.pixels.image_limits.max_pixels}},
+      {"video_limits",
+       {preprocessor.pixels.video_limits.min_pixels, preprocessor.pixels.video_limits.max_pixels}}};
 }
 
 }  // namespace vtower::cli

@@ -2,7 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Version.h>
-#include <ATen/native/DispatchStub.h>
+#include <torch/headeronly/version.h>
 
 #include "cli/version.h"
 #include "media/library_versions.h"

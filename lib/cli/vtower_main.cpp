@@ -5,14 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <new>
 
-#include "cli/bench.h"
+// BENCH #include "cli/bench.h"
+#include "cli/choice.h"
 #include "cli/encode.h"
 #include "cli/inspect.h"
 #include "cli/preprocess.h"
-#include "cli/synth.h"
+// BENCH #include "cli/synth.h"
 #include "cli/terminal.h"
 #include "cli/version.h"
 
@@ -24,10 +24,18 @@ const char* const footer = R"(Exit codes:
   6 bad checkpoint   7 the asked-for mode did not run   8 out of memory, device or peer
   9 vacuous: nothing was compared)";
 
+const Choices<ProgressStyle> styles{{"auto", ProgressStyle::automatic},
+                                    {"bar", ProgressStyle::bar},
+                                    {"plain", ProgressStyle::plain},
+                                    {"none", ProgressStyle::none}};
+
 class Program {
  public:
-  Program() : app_("Vision-tower embeddings of images and video, and whether every way of running "
-                   "the tower gives the same ones.", "vtower") {
+  Program()
+      : app_(
+            "Vision-tower embeddings of images and video, and whether every way of running "
+            "the tower gives the same ones.",
+            "vtower") {
     app_.footer(footer);
     app_.set_version_flag("--version", std::string("vtower ") + version);
     app_.require_subcommand(1);
@@ -35,8 +43,8 @@ class Program {
     add("encode", "media or raw patches to embeddings", encode_);
     add("preprocess", "media to raw uint8 patch rows", preprocess_);
     add("inspect", "what a checkpoint, dump, medium or pixel file is", inspect_);
-    add("synth", "a random-weight checkpoint of a published or tiny shape", synth_);
-    add("bench", "timed axes beside ceilings of the same run", bench_);
+    // BENCH     add("synth", "a random-weight checkpoint of a published or tiny shape", synth_);
+    // BENCH     add("bench", "timed axes beside ceilings of the same run", bench_);
   }
 
   int run(int argc, char** argv) {
@@ -63,17 +71,11 @@ class Program {
   void add(const std::string& name, const std::string& description, Command& command) {
     CLI::App* verb = app_.add_subcommand(name, description);
     command.add_to(*verb);
-    static const std::map<std::string, ProgressStyle> styles{{"auto", ProgressStyle::automatic},
-                                                             {"bar", ProgressStyle::bar},
-                                                             {"plain", ProgressStyle::plain},
-                                                             {"none", ProgressStyle::none}};
     verb->add_flag_callback(
             "--json", [this] { terminal_.format = ReportFormat::json; }, "the report as JSON")
         ->group("Output");
     verb->add_flag("--quiet", terminal_.quiet, "failures only")->group("Output");
-    verb->add_option("--progress", terminal_.progress, "progress on standard error")
-        ->transform(CLI::CheckedTransformer(styles))
-        ->option_text("auto|bar|plain|none [auto]")
+    add_choice(*verb, "--progress", terminal_.progress, styles, "progress on standard error")
         ->group("Output");
     verb->footer(footer);
     verb->callback([this, &command] { verb_ = std::cref(command); });
@@ -82,8 +84,8 @@ class Program {
   int stop(ErrorKind kind, const std::string& message) {
     terminal_.complain(message);
     const int code = static_cast<int>(exit_code_of(kind));
-    terminal_.report({{"error", {{"class", to_string(kind)}, {"message", message}}},
-                      {"exit_code", code}});
+    terminal_.report(
+        {{"error", {{"class", to_string(kind)}, {"message", message}}}, {"exit_code", code}});
     return code;
   }
 
@@ -93,12 +95,14 @@ class Program {
   EncodeCommand encode_;
   PreprocessCommand preprocess_;
   InspectCommand inspect_;
-  SynthCommand synth_;
-  BenchCommand bench_;
+  // BENCH   SynthCommand synth_;
+  // BENCH   BenchCommand bench_;
 };
 
 }  // namespace
 
-int vtower_main(int argc, char** argv) { return Program().run(argc, argv); }
+int vtower_main(int argc, char** argv) {
+  return Program().run(argc, argv);
+}
 
 }  // namespace vtower::cli
