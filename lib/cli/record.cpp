@@ -47,6 +47,8 @@ Json versions_json() {
   return versions;
 }
 
+std::string cpu_capability() { return at::get_cpu_capability(); }
+
 Json origins_json(const std::vector<ValueOrigin>& origins) {
   Json list = Json::object();
   for (const ValueOrigin& entry : origins) {
@@ -90,7 +92,7 @@ Json attestation_json(std::string_view mode, const Placement& placement, int thr
           {"dtype", to_string(placement.dtype)},
           {"world_size", 1},
           {"threads", threads},
-          {"cpu_capability", at::get_cpu_capability()},
+          {"cpu_capability", cpu_capability()},
           {"tf32", false},
           {"reduced_precision_reduction", false}};
 }

@@ -18,6 +18,8 @@ using Json = nlohmann::ordered_json;
 
 // Versions of vtower and of the libraries that decide about pixels and numbers.
 Json versions_json();
+// The instruction set that LibTorch's CPU kernels run with: "AVX2", "AVX512", ...
+std::string cpu_capability();
 // Hash, family, prefix and tensor count; reads all vision tensors.
 Json checkpoint_json(const Checkpoint& checkpoint);
 Json norm_json(const PreprocessorConfig& preprocessor);

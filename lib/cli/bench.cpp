@@ -1,0 +1,125 @@
+#include "cli/bench.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "checkpoint/synth.h"
+#include "cli/bench_preprocess.h"
+#include "cli/bench_tower.h"
+#include "cli/record.h"
+#include "cli/run_arguments.h"
+
+namespace vtower::cli {
+namespace {
+
+// A random-weight checkpoint that lives as long as the run.
+class TemporaryCheckpoint {
+ public:
+  TemporaryCheckpoint(const std::string& shape, std::int64_t blocks, DType dtype)
+      : folder_(std::filesystem::temp_directory_path() /
+                ("vtower-bench-" + std::to_string(std::hash<const void*>{}(this)))) {
+    SynthOptions options;
+    options.shape = shape;
+    options.dtype = dtype;
+    if (blocks > 0) options.blocks = blocks;
+    write_synthetic_checkpoint(options, folder_);
+  }
+  ~TemporaryCheckpoint() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  TemporaryCheckpoint(const TemporaryCheckpoint&) = delete;
+  TemporaryCheckpoint& operator=(const TemporaryCheckpoint&) = delete;
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+DType dtype_of(const std::string& name) {
+  return name == "fp32" ? DType::f32 : name == "bf16" ? DType::bf16 : DType::f16;
+}
+
+void say_row(const Json& row, const Terminal& terminal) {
+  char text[200];
+  if (row["axis"] == "preprocess") {
+    std::snprintf(text, sizeof(text), "%-10s %-28s %8.2f ms   ceiling %8.2f ms   %.2f x",
+                  "preprocess", "JPEG 1024 -> 1036, 1 thread", row["seconds"].get<double>() * 1e3,
+                  row["ceiling_seconds"].get<double>() * 1e3, row["ratio"].get<double>());
+  } else {
+    const std::string what = row["dtype"].get<std::string>() + " " +
+                             std::to_string(row["side_px"].get<int>()) + " px, " +
+                             std::to_string(row["patches"].get<int>()) + " patches";
+    std::snprintf(text, sizeof(text),
+                  "%-10s %-28s %8.1f ms   %6.1f of %6.1f GFLOP/s   %.2f of the ceiling", "tower",
+                  what.c_str(), row["seconds"].get<double>() * 1e3, row["gflops"].get<double>(),
+                  row["ceiling_gflops"].get<double>(), row["ratio"].get<double>());
+  }
+  terminal.say(text);
+}
+
+}  // namespace
+
+void BenchCommand::add_to(CLI::App& app) {
+  app.add_option("CHECKPOINT", checkpoint, "whose tower to time [random weights of --shape]");
+  app.add_option("--shape", shape, "published shape, where no checkpoint is given [qwen2-vl-2b]")
+      ->check(CLI::IsMember(synth_shape_names()))
+      ->option_text("NAME");
+  app.add_option("--blocks", blocks, "fewer blocks than the shape has; the ratios stay [all]")
+      ->check(CLI::PositiveNumber)
+      ->option_text("N");
+  app.add_option("--axes", axes, "what to time [preprocess,tower]")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"preprocess", "tower"}))
+      ->option_text("NAME[,NAME]");
+  app.add_option("--dtypes", dtypes, "of the tower [fp32,bf16]")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
+      ->option_text("NAME[,NAME...]");
+  app.add_option("--sides", sides, "side of the picture in pixels [448,1036]")
+      ->delimiter(',')
+      ->check(CLI::Range(56, 8192))
+      ->option_text("N[,N...]");
+  app.add_option("--device", device, "cpu")
+      ->check(CLI::IsMember({"cpu"}))
+      ->option_text("cpu [cpu]");
+  app.add_option("--threads", threads, "compute threads of the tower [all cores]")
+      ->check(CLI::PositiveNumber)
+      ->option_text("N");
+  app.add_option("--repeats", repeats, "timed calls of each side; the best counts [3]")
+      ->check(CLI::Range(1, 1000))
+      ->option_text("N");
+}
+
+ExitCode BenchCommand::operator()(const Terminal& terminal) const {
+  const int count = thread_count(threads);
+  at::set_num_threads(count);
+  const auto wants = [&](const char* axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  Json rows = Json::array();
+  const auto add = [&](Json row) {
+    say_row(row, terminal);
+    rows.push_back(std::move(row));
+  };
+  if (wants("preprocess")) add(bench_preprocess(repeats));
+  for (const std::string& dtype : dtypes) {
+    if (!wants("tower")) break;
+    std::optional<TemporaryCheckpoint> random;
+    if (checkpoint.empty()) random.emplace(shape, blocks, dtype_of(dtype));
+    const Checkpoint opened = Checkpoint::open(random ? random->folder() : checkpoint);
+    const VisionTower tower = VisionTower::load(opened, {dtype_of(dtype), c10::kCPU});
+    for (const std::int64_t side : sides) add(bench_tower(tower, side, repeats));
+  }
+  terminal.report({{"version", versions_json()},
+                   {"threads", count},
+                   {"cpu_capability", cpu_capability()},
+                   {"shape", checkpoint.empty() ? shape : checkpoint},
+                   {"rows", std::move(rows)}});
+  return ExitCode::ok;
+}
+
+}  // namespace vtower::cli

@@ -1,0 +1,102 @@
+#include "cli/bench_tower.h"
+
+#include <ATen/ops/linear.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
+
+#include <array>
+
+#include "cli/bench_timing.h"
+
+namespace vtower::cli {
+namespace {
+
+RawPatches noise(const VisionConfig& config, std::int64_t side) {
+  const GridThw grid{1, side / config.layout.patch_size, side / config.layout.patch_size};
+  ByteBuffer rows(static_cast<std::size_t>(grid.patches() * config.layout.row_width()));
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    state = state * 1664525U + 1013904223U;
+    rows.data()[i] = static_cast<std::uint8_t>(state >> 24);
+  }
+  return RawPatches::from_rows(std::move(rows), {grid}, config.layout);
+}
+
+// A product of one of the tower's shapes, as plain as LibTorch has it.
+struct Product {
+  at::Tensor x, weight, bias;
+  double work;
+
+  Product(std::int64_t rows, std::int64_t in, std::int64_t out, const Placement& placement)
+      : x(at::randn({rows, in}).to(placement.scalar_type())),
+        weight(at::randn({out, in}).to(placement.scalar_type())),
+        bias(at::randn({out}).to(placement.scalar_type())),
+        work(2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out)) {
+  }
+  void operator()() const { (void)at::linear(x, weight, bias); }
+};
+
+}  // namespace
+
+TowerWork tower_work(const VisionConfig& config, const SeqPlan& plan) {
+  const auto rows = static_cast<double>(plan.rows);
+  const auto tokens = static_cast<double>(plan.tokens);
+  const auto d = static_cast<double>(config.width);
+  const double joined = d * rows / tokens;
+  const double mlp_products = config.family == Family::qwen2_5_vl ? 3 : 2;
+  const auto blocks = static_cast<double>(config.depth);
+  const auto mergers = 1.0 + static_cast<double>(config.deepstack_blocks.size());
+  TowerWork work;
+  work.linear =
+      2 * rows * d * static_cast<double>(config.layout.row_width()) +
+      blocks * 2 * rows * d * (4 * d + mlp_products * static_cast<double>(config.mlp_width)) +
+      mergers * 2 * tokens * joined * (joined + static_cast<double>(config.out_width));
+  const auto attended = [&](const std::vector<std::int32_t>& cu_seqlens) {
+    double pairs = 0;
+    for (std::size_t i = 1; i < cu_seqlens.size(); ++i) {
+      const double length = cu_seqlens[i] - cu_seqlens[i - 1];
+      pairs += length * length;
+    }
+    return 4 * pairs * d;
+  };
+  for (std::int64_t block = 0; block < config.depth; ++block) {
+    const bool windowed = config.family == Family::qwen2_5_vl && !config.is_full_attention(block);
+    work.attention += attended(windowed ? plan.window_cu_seqlens : plan.frame_cu_seqlens);
+  }
+  return work;
+}
+
+Json bench_tower(const VisionTower& tower, std::int64_t side, int repeats) {
+  const c10::InferenceMode inference;
+  const VisionConfig& config = tower.config();
+  const RawPatches patches = noise(config, side / config.layout.factor() * config.layout.factor());
+  const SeqPlan plan = make_seq_plan(config, patches.grids());
+  const TowerWork work = tower_work(config, plan);
+  const std::array products{
+      Product(plan.rows, config.width, 3 * config.width, tower.placement()),
+      Product(plan.rows, config.width, config.width, tower.placement()),
+      Product(plan.rows, config.width, config.mlp_width, tower.placement()),
+      Product(plan.rows, config.mlp_width, config.width, tower.placement())};
+  double best_rate = 0;
+  double tower_seconds = 1e30;
+  for (const Product& product : products) {
+    const Pair pair = time_in_turns(
+        repeats, [&] { (void)tower.encode(patches, plan); }, [&] { product(); });
+    tower_seconds = std::min(tower_seconds, pair.ours);
+    best_rate = std::max(best_rate, product.work / pair.ceiling);
+  }
+  const double rate = (work.linear + work.attention) / tower_seconds;
+  return {{"axis", "tower"},
+          {"dtype", to_string(tower.placement().dtype)},
+          {"side_px", side},
+          {"patches", plan.rows},
+          {"blocks", config.depth},
+          {"seconds", tower_seconds},
+          {"gflops", rate / 1e9},
+          {"ceiling", "best plain product of the tower's shapes"},
+          {"ceiling_gflops", best_rate / 1e9},
+          {"ratio", rate / best_rate},
+          {"attention_share", work.attention / (work.linear + work.attention)}};
+}
+
+}  // namespace vtower::cli
