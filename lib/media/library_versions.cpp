@@ -1,0 +1,59 @@
+#include "media/library_versions.h"
+
+#include <jpeglib.h>
+#include <png.h>
+#include <stdio.h>  // before jpeglib.h, which needs FILE and size_t and includes neither
+#include <tiffio.h>
+#include <webp/decode.h>
+#include <zlib.h>
+
+#ifdef VTOWER_WITH_LIBAV
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libswscale/swscale.h>
+}
+#endif
+
+namespace vtower {
+namespace {
+
+// Three numbers of 8 bits, the major one highest: libwebp and the libav libraries.
+std::string dotted(unsigned version) {
+  return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 255) + "." +
+         std::to_string(version & 255);
+}
+
+// libjpeg-turbo cannot tell its version at run time; 2001005 stands for 2.1.5.
+std::string jpeg_version() {
+  constexpr int version = LIBJPEG_TURBO_VERSION_NUMBER;
+  return std::to_string(version / 1'000'000) + "." + std::to_string(version / 1000 % 1000) + "." +
+         std::to_string(version % 1000);
+}
+
+// "LIBTIFF, Version 4.5.0\nCopyright ..."
+std::string tiff_version() {
+  const std::string text = TIFFGetVersion();
+  const std::size_t start = text.find("Version ");
+  if (start == std::string::npos) return text;
+  return text.substr(start + 8, text.find('\n') - start - 8);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> media_library_versions() {
+  std::vector<std::pair<std::string, std::string>> versions = {
+      {"libjpeg-turbo", jpeg_version()},
+      {"libpng", png_get_libpng_ver(nullptr)},
+      {"libtiff", tiff_version()},
+      {"libwebp", dotted(static_cast<unsigned>(WebPGetDecoderVersion()))},
+      {"zlib", zlibVersion()}};
+#ifdef VTOWER_WITH_LIBAV
+  versions.emplace_back("libavcodec", dotted(avcodec_version()));
+  versions.emplace_back("libavformat", dotted(avformat_version()));
+  versions.emplace_back("libswscale", dotted(swscale_version()));
+#endif
+  return versions;
+}
+
+}  // namespace vtower
