@@ -1,8 +1,10 @@
 #include "media/library_versions.h"
 
-#include <jpeglib.h>
-#include <png.h>
+// clang-format off
 #include <stdio.h>  // before jpeglib.h, which needs FILE and size_t and includes neither
+#include <jpeglib.h>
+// clang-format on
+#include <png.h>
 #include <tiffio.h>
 #include <webp/decode.h>
 #include <zlib.h>
