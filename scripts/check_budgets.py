@@ -6,6 +6,7 @@ usage: check_budgets.py [--self-test] [ROOT]
 `--self-test` feeds one violation of each rule and expects it caught.
 """
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,15 +25,20 @@ SOURCES = {".cpp", ".cc", ".cu"}
 
 def project_files(root):
     """What git tracks or would track; without git, everything but builds and dot folders."""
-    listing = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True, text=True, check=False) if (root / ".git").exists() else None
-    if listing and listing.returncode == 0:
-        names = [Path(name) for name in listing.stdout.split("\0") if name]
-    else:
-        names = [path.relative_to(root) for path in root.rglob("*")]
-        names = [name for name in names if name.parts[0] != "build"]
-    return [name for name in names if (root / name).is_file()]
+    if (root / ".git").exists() and shutil.which("git"):
+        listing = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True, text=True, check=False)
+        if listing.returncode == 0:
+            names = [Path(name) for name in listing.stdout.split("\0") if name]
+            return [name for name in names if (root / name).is_file()]
+    names = []
+    for top in root.iterdir():
+        if top.is_file():
+            names.append(top.relative_to(root))
+        elif top.name != "build" and not top.name.startswith("."):
+            names += [path.relative_to(root) for path in top.rglob("*") if path.is_file()]
+    return names
 
 
 def budget(name):

@@ -1,5 +1,6 @@
 # Every library that vtower stands on, found and never vendored. scripts/setup installs them.
 
+include(CheckCXXSymbolExists)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
@@ -8,9 +9,16 @@ find_package(nlohmann_json REQUIRED)     # JSON: checkpoints, records, reports
 pkg_check_modules(CRYPTO REQUIRED IMPORTED_TARGET libcrypto)      # SHA-256 of files and frames
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)      # fast hashes of tensors
 pkg_check_modules(JPEG REQUIRED IMPORTED_TARGET libjpeg)          # libjpeg-turbo: the reference's JPEG
+list(APPEND CMAKE_REQUIRED_INCLUDES ${JPEG_INCLUDE_DIRS})
+check_cxx_symbol_exists(LIBJPEG_TURBO_VERSION "cstdio;jpeglib.h" VTOWER_JPEG_IS_TURBO)
+if(NOT VTOWER_JPEG_IS_TURBO)
+  message(FATAL_ERROR "libjpeg: expected libjpeg-turbo, found another; its pixels differ")
+endif()
 pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)            # PNG with CRC checks, 16 bits, interlace
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)              # checksums and text chunks of PNG
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)  # WebP, animation, EXIF
 pkg_check_modules(TIFF REQUIRED IMPORTED_TARGET libtiff-4)        # TIFF
+pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)    # zip containers: .npz
 find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED) # GIF and BMP
 add_library(stb INTERFACE)
 target_include_directories(stb SYSTEM INTERFACE ${STB_INCLUDE_DIR})

@@ -19,6 +19,8 @@ file(GLOB VTOWER_NVIDIA_LIBS ${VTOWER_TORCH_PREFIX}/../nvidia/*/lib
 
 add_library(torch_cpu INTERFACE)
 target_include_directories(torch_cpu SYSTEM INTERFACE ${VTOWER_TORCH_PREFIX}/include)
+# Headers of single operators, never of all: ATen/TensorOperators.h (a * b) included.
+target_compile_definitions(torch_cpu INTERFACE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(torch_cpu INTERFACE
   ${VTOWER_TORCH_PREFIX}/lib/libtorch_cpu.so ${VTOWER_TORCH_PREFIX}/lib/libc10.so)
 target_link_options(torch_cpu INTERFACE -Wl,-rpath,${VTOWER_TORCH_PREFIX}/lib)
@@ -26,6 +28,7 @@ foreach(dir ${VTOWER_NVIDIA_LIBS})
   target_link_options(torch_cpu INTERFACE -Wl,-rpath-link,${dir})
 endforeach()
 
+set(VTOWER_HAVE_CUDA OFF)
 if(NOT VTOWER_CUDA STREQUAL OFF)
   include(CheckLanguage)
   check_language(CUDA)

@@ -50,12 +50,9 @@ std::optional<Family> look_up(const std::array<Name, N>& names, std::string_view
 
 std::string_view to_string(Family family) noexcept {
   switch (family) {
-    case Family::qwen2_vl:
-      return "qwen2_vl";
-    case Family::qwen2_5_vl:
-      return "qwen2_5_vl";
-    case Family::qwen3_vl:
-      return "qwen3_vl";
+    case Family::qwen2_vl: return "qwen2_vl";
+    case Family::qwen2_5_vl: return "qwen2_5_vl";
+    case Family::qwen3_vl: return "qwen3_vl";
   }
   return "unknown";
 }

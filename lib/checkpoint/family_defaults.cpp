@@ -13,12 +13,9 @@ const TowerDefaults& tower_defaults(Family family) noexcept {
   static constexpr TowerDefaults qwen3{std::nullopt, 3, 1e-6, 10000.0,
                                        "default of Qwen3VLVisionConfig (transformers 5.17.0)"};
   switch (family) {
-    case Family::qwen2_vl:
-      return qwen2;
-    case Family::qwen2_5_vl:
-      return qwen2_5;
-    case Family::qwen3_vl:
-      break;
+    case Family::qwen2_vl: return qwen2;
+    case Family::qwen2_5_vl: return qwen2_5;
+    case Family::qwen3_vl: break;
   }
   return qwen3;
 }

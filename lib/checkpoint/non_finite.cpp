@@ -38,15 +38,10 @@ NonFiniteCount count(std::span<const std::uint8_t> bytes, Bits infinity) {
 
 NonFiniteCount count_non_finite(std::span<const std::uint8_t> bytes, DType type) {
   switch (type) {
-    case DType::f32:
-      return count<std::uint32_t>(bytes, 0x7f800000u);
-    case DType::bf16:
-      return count<std::uint16_t>(bytes, 0x7f80u);
-    case DType::f16:
-      return count<std::uint16_t>(bytes, 0x7c00u);
-    default:
-      assert(false && "only floating point weights are scanned");
-      return {};
+    case DType::f32: return count<std::uint32_t>(bytes, 0x7f800000u);
+    case DType::bf16: return count<std::uint16_t>(bytes, 0x7f80u);
+    case DType::f16: return count<std::uint16_t>(bytes, 0x7c00u);
+    default: assert(false && "only floating point weights are scanned"); return {};
   }
 }
 

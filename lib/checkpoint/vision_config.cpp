@@ -288,14 +288,10 @@ void refuse_contradicting_dtypes(const JsonObject& object) {
 
 std::string_view to_string(Activation activation) noexcept {
   switch (activation) {
-    case Activation::quick_gelu:
-      return "quick_gelu";
-    case Activation::silu:
-      return "silu";
-    case Activation::gelu:
-      return "gelu";
-    case Activation::gelu_tanh:
-      return "gelu_pytorch_tanh";
+    case Activation::quick_gelu: return "quick_gelu";
+    case Activation::silu: return "silu";
+    case Activation::gelu: return "gelu";
+    case Activation::gelu_tanh: return "gelu_pytorch_tanh";
   }
   return "unknown";
 }

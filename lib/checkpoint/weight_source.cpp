@@ -36,12 +36,9 @@ bool is_read(const std::optional<DType>& type) {
 
 at::ScalarType scalar_type(DType type) {
   switch (type) {
-    case DType::bf16:
-      return at::kBFloat16;
-    case DType::f16:
-      return at::kHalf;
-    default:
-      return at::kFloat;
+    case DType::bf16: return at::kBFloat16;
+    case DType::f16: return at::kHalf;
+    default: return at::kFloat;
   }
 }
 

@@ -52,8 +52,7 @@ TensorToWrite numbers(const std::string& name, std::vector<std::int64_t> shape,
 
 }  // namespace
 
-void write_embeddings(const std::filesystem::path& path,
-                      std::span<const EncodedItem* const> items,
+void write_embeddings(const std::filesystem::path& path, std::span<const EncodedItem* const> items,
                       const std::map<std::string, std::string>& metadata) {
   std::map<std::string, RowWriter> tensors;
   const auto add = [&](const std::string& name, const at::Tensor& rows) {

@@ -8,10 +8,10 @@
 namespace vtower::cli {
 
 enum class ExitCode : int {
-  ok = 0,              // agree, or done
-  differ = 1,          // differ, cause unknown
+  ok = 0,      // agree, or done
+  differ = 1,  // differ, cause unknown
   usage = 2,
-  differ_named = 3,    // differ, cause named
+  differ_named = 3,  // differ, cause named
   not_comparable = 4,
   bad_input = 5,
   bad_checkpoint = 6,

@@ -26,7 +26,7 @@ class FileSource final : public ItemSource {
     std::filesystem::path path;
     std::shared_ptr<const RawPatches> dump;  // set for items of a dump
     std::size_t index_in_dump = 0;
-    std::optional<ItemFailure> failure;      // of a dump that cannot be read
+    std::optional<ItemFailure> failure;  // of a dump that cannot be read
   };
   void add_dump(const std::filesystem::path& path);
 

@@ -17,8 +17,9 @@ constexpr std::size_t longest_path = 1 << 16;  // a list of anything else ends s
 
 bool has_medium_name(const fs::path& path) {
   static constexpr std::array<std::string_view, 21> names{
-      ".jpg", ".jpeg", ".png", ".gif",  ".bmp", ".webp", ".tif", ".tiff", ".apng", ".mp4", ".m4v",
-      ".mov", ".mkv",  ".webm", ".avi", ".ts",  ".mpg",  ".mpeg", ".y4m", ".mpo", ".safetensors"};
+      ".jpg",  ".jpeg", ".png", ".gif",  ".bmp", ".webp", ".tif",
+      ".tiff", ".apng", ".mp4", ".m4v",  ".mov", ".mkv",  ".webm",
+      ".avi",  ".ts",   ".mpg", ".mpeg", ".y4m", ".mpo",  ".safetensors"};
   std::string extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -62,8 +63,9 @@ void add_list(std::istream& list, const std::string& name, ListSeparator separat
     if (separator == ListSeparator::newline && line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
     if (line.size() > longest_path || line.find('\0') != std::string::npos) {
-      refuse(name, "is no list of paths; expected one path a line" +
-                       std::string(separator == ListSeparator::newline ? " (or NULs with -0)" : ""));
+      refuse(name,
+             "is no list of paths; expected one path a line" +
+                 std::string(separator == ListSeparator::newline ? " (or NULs with -0)" : ""));
     }
     paths.emplace_back(line);
   }

@@ -16,7 +16,6 @@ enum class ListSeparator { newline, nul };  // nul: -0
 // NUL. Throws Error{unreadable} for a folder without media, a glob without a match, an empty or
 // unreadable list; Error{usage} when nothing was given or `-` is given twice.
 std::vector<std::filesystem::path> expand_inputs(const std::vector<std::string>& arguments,
-                                                 ListSeparator separator,
-                                                 std::istream& stdin_list);
+                                                 ListSeparator separator, std::istream& stdin_list);
 
 }  // namespace vtower::cli

@@ -1,22 +1,20 @@
 #include "cli/media_arguments.h"
 
 #include <iostream>
-#include <map>
 
+#include "cli/choice.h"
 #include "core/error.h"
 
 namespace vtower::cli {
 namespace {
 
-const std::map<std::string, Profile> profiles{
+const Choices<Profile> profiles{
     {"vllm", Profile::vllm}, {"hf", Profile::hf}, {"hf-pil", Profile::hf_pil}};
-const std::map<std::string, MediaKind> kinds{{"auto", MediaKind::automatic},
-                                             {"image", MediaKind::image},
-                                             {"video", MediaKind::video}};
-const std::map<std::string, SampleBy> sample_rules{{"index", SampleBy::index},
-                                                   {"time", SampleBy::time}};
-const std::map<std::string, OnCorrupt> corrupt_policies{{"fail", OnCorrupt::fail},
-                                                        {"nearest", OnCorrupt::nearest}};
+const Choices<MediaKind> kinds{
+    {"auto", MediaKind::automatic}, {"image", MediaKind::image}, {"video", MediaKind::video}};
+const Choices<SampleBy> sample_rules{{"index", SampleBy::index}, {"time", SampleBy::time}};
+const Choices<OnCorrupt> corrupt_policies{{"fail", OnCorrupt::fail},
+                                          {"nearest", OnCorrupt::nearest}};
 
 void raise_limit(PixelLimits& limits, std::optional<std::int64_t> min_pixels,
                  std::optional<std::int64_t> max_pixels, const std::string& what) {
@@ -38,60 +36,43 @@ nlohmann::ordered_json or_null(const std::optional<Value>& value) {
 }  // namespace
 
 void MediaArguments::add_to(CLI::App& app) {
-  const auto group = [&](CLI::Option* option, const std::string& name) { option->group(name); };
   app.add_option("INPUT", inputs,
                  "files, folders, globs, - (list on standard input), @list.txt, dumps of raw "
                  "patches")
       ->required();
   app.add_flag("-0", nul_separated, "lists are separated by NUL instead of newline");
 
-  app.add_option("--profile", options.profile, "the reference whose pixels are reproduced")
-      ->transform(CLI::CheckedTransformer(profiles))
-      ->option_text("vllm|hf|hf-pil [vllm]")
+  const auto add = [&](const std::string& group, const std::string& name, auto& value,
+                       const std::string& description) {
+    return app.add_option(name, value, description)
+        ->check(CLI::PositiveNumber)
+        ->option_text("N")
+        ->group(group);
+  };
+  add_choice(app, "--profile", options.profile, profiles,
+             "the reference whose pixels are reproduced")
       ->group("Pixels");
-  app.add_option("--as", options.kind, "take files as pictures or as clips")
-      ->transform(CLI::CheckedTransformer(kinds))
-      ->option_text("auto|image|video [auto]")
+  add_choice(app, "--as", options.kind, kinds, "take files as pictures or as clips")
       ->group("Pixels");
-  group(app.add_option("--min-pixels", min_pixels, "area after the resize [the checkpoint's]")
-            ->check(CLI::PositiveNumber),
-        "Pixels");
-  group(app.add_option("--max-pixels", max_pixels, "area after the resize [the checkpoint's]")
-            ->check(CLI::PositiveNumber),
-        "Pixels");
-  group(app.add_option("--max-image-pixels", options.max_image_pixels,
-                       "refuse larger pictures and frames from their header")
-            ->capture_default_str()
-            ->check(CLI::PositiveNumber),
-        "Pixels");
+  add("Pixels", "--min-pixels", min_pixels, "area after the resize [the checkpoint's]");
+  add("Pixels", "--max-pixels", max_pixels, "area after the resize [the checkpoint's]");
+  add("Pixels", "--max-image-pixels", options.max_image_pixels,
+      "refuse larger pictures and frames from their header [178956970]");
 
-  CLI::Option* fps = app.add_option("--fps", options.video.fps, "frames per second to sample")
-                         ->check(CLI::PositiveNumber)
-                         ->group("Video");
-  app.add_option("--num-frames", options.video.num_frames, "frames to sample")
-      ->check(CLI::PositiveNumber)
-      ->excludes(fps)
+  CLI::Option* fps =
+      add("Video", "--fps", options.video.fps, "frames per second to sample [the profile's rule]");
+  add("Video", "--num-frames", options.video.num_frames, "frames to sample [the profile's rule]")
+      ->excludes(fps);
+  add("Video", "--min-frames", options.video.min_frames, "least frames of a clip [the rule's]");
+  add("Video", "--max-frames", options.video.max_frames, "most frames of a clip [the rule's]");
+  add_choice(app, "--sample-by", options.video.sample_by, sample_rules,
+             "pick frames by number or by time")
       ->group("Video");
-  group(app.add_option("--min-frames", options.video.min_frames, "least frames of a clip")
-            ->check(CLI::PositiveNumber),
-        "Video");
-  group(app.add_option("--max-frames", options.video.max_frames, "most frames of a clip")
-            ->check(CLI::PositiveNumber),
-        "Video");
-  app.add_option("--sample-by", options.video.sample_by, "pick frames by number or by time")
-      ->transform(CLI::CheckedTransformer(sample_rules))
-      ->option_text("index|time [index]")
+  add_choice(app, "--on-corrupt", options.video.on_corrupt, corrupt_policies,
+             "a corrupt frame fails its item or is replaced by the nearest clean one")
       ->group("Video");
-  app.add_option("--on-corrupt", options.video.on_corrupt,
-                 "what a corrupt frame does: fail its item, or be replaced by the nearest clean one")
-      ->transform(CLI::CheckedTransformer(corrupt_policies))
-      ->option_text("fail|nearest [fail]")
-      ->group("Video");
-  group(app.add_option("--max-video-frames", options.max_video_frames,
-                       "refuse clips that would use more frames")
-            ->capture_default_str()
-            ->check(CLI::PositiveNumber),
-        "Video");
+  add("Video", "--max-video-frames", options.max_video_frames,
+      "refuse clips that would use more frames [768]");
 }
 
 PixelSpec MediaArguments::apply_to(PixelSpec spec) const {

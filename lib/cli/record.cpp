@@ -2,7 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Version.h>
-#include <ATen/native/DispatchStub.h>
+#include <torch/headeronly/version.h>
 
 #include "cli/version.h"
 #include "media/library_versions.h"
@@ -10,7 +10,9 @@
 namespace vtower::cli {
 namespace {
 
-Json size_json(ImageSize size) { return {size.height, size.width}; }
+Json size_json(ImageSize size) {
+  return {size.height, size.width};
+}
 
 template <typename Value>
 Json or_null(const std::optional<Value>& value) {

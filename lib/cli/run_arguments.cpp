@@ -2,15 +2,23 @@
 
 #include <ATen/Parallel.h>
 
-#include <map>
 #include <thread>
 
+#include "cli/choice.h"
 #include "core/error.h"
 
 namespace vtower::cli {
 namespace {
 
-const std::map<std::string, Mode> modes{{"eager", Mode::eager}, {"oracle", Mode::oracle}};
+const Choices<Mode> modes{{"eager", Mode::eager}, {"oracle", Mode::oracle}};
+
+// CLI11 takes a text as the refusal; an empty one accepts.
+std::string known_device(const std::string& text) {
+  const bool numbered = text.starts_with("cuda:") && text.size() > 5 &&
+                        text.find_first_not_of("0123456789", 5) == std::string::npos;
+  if (text == "auto" || text == "cpu" || text == "cuda" || numbered) return "";
+  return text + ": expected auto, cpu, cuda or cuda:i";
+}
 
 }  // namespace
 
@@ -18,21 +26,15 @@ std::string_view to_string(Mode mode) noexcept {
   return mode == Mode::oracle ? "oracle" : "eager";
 }
 
+int thread_count(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
 void RunArguments::add_to(CLI::App& app) {
-  app.add_option("CHECKPOINT", checkpoint, "Hugging Face folder or hub cache snapshot")
-      ->required();
-  app.add_option("--mode", mode, "how the tower runs")
-      ->transform(CLI::CheckedTransformer(modes))
-      ->option_text("eager|oracle [eager]")
-      ->group("Run");
+  app.add_option("CHECKPOINT", checkpoint, "Hugging Face folder or hub cache snapshot")->required();
+  add_choice(app, "--mode", mode, modes, "how the tower runs")->group("Run");
   app.add_option("--device", device, "auto takes a GPU where built and present")
-      ->check(CLI::IsMember({"auto", "cpu"}) | CLI::Validator(
-                                                   [](const std::string& text) {
-                                                     return text.starts_with("cuda")
-                                                                ? std::string()
-                                                                : "expected cuda or cuda:i";
-                                                   },
-                                                   ""))
+      ->check(known_device)
       ->option_text("auto|cpu|cuda|cuda:i [auto]")
       ->group("Run");
   app.add_option("--dtype", dtype, "auto takes the checkpoint's")
@@ -60,8 +62,7 @@ Placement RunArguments::placement(const Checkpoint& opened) const {
 }
 
 int RunArguments::apply_threads() const {
-  const int count =
-      threads > 0 ? threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int count = thread_count(threads);
   at::set_num_threads(count);
   return count;
 }

@@ -10,7 +10,9 @@ void Terminal::note(const std::string& line) const {
   if (!quiet) err << line << '\n';
 }
 
-void Terminal::complain(const std::string& line) const { err << "vtower: " << line << '\n'; }
+void Terminal::complain(const std::string& line) const {
+  err << "vtower: " << line << '\n';
+}
 
 void Terminal::report(const nlohmann::ordered_json& value) const {
   if (format != ReportFormat::json) return;
@@ -21,9 +23,8 @@ void Terminal::report(const nlohmann::ordered_json& value) const {
 nlohmann::ordered_json to_json(const std::vector<ItemFailure>& failures) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const ItemFailure& failure : failures) {
-    list.push_back({{"path", failure.path},
-                    {"class", to_string(failure.kind)},
-                    {"message", failure.message}});
+    list.push_back(
+        {{"path", failure.path}, {"class", to_string(failure.kind)}, {"message", failure.message}});
   }
   return list;
 }

@@ -33,7 +33,7 @@ struct Progress {
 struct EncodeOptions {
   std::int64_t max_batch_rows = 0;
   int decode_threads = 1;
-  std::set<std::string> stages;  // names of tower/stage_trace.h to keep
+  std::set<std::string> stages;                      // names of tower/stage_trace.h to keep
   std::function<void(const Progress&)> on_progress;  // called between batches, may be empty
 };
 

@@ -40,14 +40,10 @@ double kernel_value(double x, Resample kernel, WeightRule rule) {
 
 double kernel_support(Resample kernel) {
   switch (kernel) {
-    case Resample::bilinear:
-      return 1.0;
-    case Resample::bicubic:
-      return 2.0;
-    case Resample::lanczos:
-      return 3.0;
-    case Resample::nearest:
-      break;
+    case Resample::bilinear: return 1.0;
+    case Resample::bicubic: return 2.0;
+    case Resample::lanczos: return 3.0;
+    case Resample::nearest: break;
   }
   assert(false && "nearest has no weights");
   return 0.0;

@@ -56,9 +56,7 @@ NormalizedPatches InputNorm::operator()(const RawPatches& patches, const Placeme
     case DType::f16:
       fill_rows(bytes, patches.layout(), table_, values.data_ptr<c10::Half>());
       break;
-    default:
-      fill_rows(bytes, patches.layout(), table_, values.data_ptr<float>());
-      break;
+    default: fill_rows(bytes, patches.layout(), table_, values.data_ptr<float>()); break;
   }
   trace("normalized", values);
   return NormalizedPatches(std::move(values));

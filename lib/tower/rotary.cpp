@@ -61,10 +61,8 @@ void rotate_queries_and_keys(at::Tensor& qkv, const Rotation& rotation) {
   switch (qkv.scalar_type()) {
     case at::kBFloat16:
       return rotate_rows(qkv.data_ptr<c10::BFloat16>(), cos, sin, rows, heads, half);
-    case at::kHalf:
-      return rotate_rows(qkv.data_ptr<c10::Half>(), cos, sin, rows, heads, half);
-    default:
-      return rotate_rows(qkv.data_ptr<float>(), cos, sin, rows, heads, half);
+    case at::kHalf: return rotate_rows(qkv.data_ptr<c10::Half>(), cos, sin, rows, heads, half);
+    default: return rotate_rows(qkv.data_ptr<float>(), cos, sin, rows, heads, half);
   }
 }
 

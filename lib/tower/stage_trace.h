@@ -21,6 +21,9 @@ class StageTrace {
   StageTrace() = default;
   explicit StageTrace(Observer observer) : observer_(std::move(observer)) {}
 
+  // Whether anybody listens.
+  [[nodiscard]] bool active() const noexcept { return static_cast<bool>(observer_); }
+
   void operator()(const std::string& stage, const at::Tensor& value) const {
     if (observer_) observer_(stage, value);
   }

@@ -12,12 +12,9 @@ namespace {
 std::unique_ptr<const TowerBody> make_body(WeightSource& weights, const VisionConfig& config,
                                            const Placement& placement) {
   switch (config.family) {
-    case Family::qwen2_vl:
-      return make_qwen2_vl_body(weights, config, placement);
-    case Family::qwen2_5_vl:
-      return make_qwen2_5_vl_body(weights, config, placement);
-    case Family::qwen3_vl:
-      return make_qwen3_vl_body(weights, config, placement);
+    case Family::qwen2_vl: return make_qwen2_vl_body(weights, config, placement);
+    case Family::qwen2_5_vl: return make_qwen2_5_vl_body(weights, config, placement);
+    case Family::qwen3_vl: return make_qwen3_vl_body(weights, config, placement);
   }
   return nullptr;
 }
