@@ -30,7 +30,8 @@ using FrameSink = std::function<void(std::int64_t index, const AVFrame& frame)>;
 // Decodes the frames `wanted` (ascending, without repeats) of the clip in `bytes`, whose index is
 // `index`, and hands them to `sink`. Returns those that are damaged: the decoder or the container
 // reported an error in them or in a frame that they may be predicted from, or they never came out.
-// As damage may come to light late, what `sink` got is only good when nothing is returned.
+// Damage that libavcodec does not notice (wrong data behind an intact H.265 slice header) is not
+// noticed here either. As damage may come to light late, what `sink` got is only good when nothing is returned.
 // Each packet is decoded at most once per stretch between restart points. Throws Error: unsupported
 // (no decoder; frame size differs from the header or changes), too_large, truncated; what `sink`
 // throws.
