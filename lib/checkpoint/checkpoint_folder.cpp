@@ -81,7 +81,7 @@ fs::path snapshot_of(const fs::path& cache) {
     }
     if (extension == ".gguf" || extension == ".bin" || extension == ".pt" || extension == ".pth" ||
         extension == ".safetensors") {
-      found = name;
+      found += (found.empty() ? "" : ", ") + name;
     }
   }
   fail(folder,

@@ -4,10 +4,10 @@
 
 #include "cli/embeddings_file.h"
 #include "cli/file_source.h"
+#include "cli/oracle_runner.h"
 #include "cli/progress_line.h"
 #include "cli/record.h"
 #include "engine/encode_items.h"
-#include "engine/oracle_runner.h"
 #include "engine/runner.h"
 
 namespace vtower::cli {

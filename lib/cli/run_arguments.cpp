@@ -18,6 +18,10 @@ std::string_view to_string(Mode mode) noexcept {
   return mode == Mode::oracle ? "oracle" : "eager";
 }
 
+int thread_count(int asked) {
+  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
 void RunArguments::add_to(CLI::App& app) {
   app.add_option("CHECKPOINT", checkpoint, "Hugging Face folder or hub cache snapshot")->required();
   app.add_option("--mode", mode, "how the tower runs")
@@ -59,8 +63,7 @@ Placement RunArguments::placement(const Checkpoint& opened) const {
 }
 
 int RunArguments::apply_threads() const {
-  const int count =
-      threads > 0 ? threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int count = thread_count(threads);
   at::set_num_threads(count);
   return count;
 }

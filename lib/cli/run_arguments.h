@@ -10,6 +10,9 @@
 
 namespace vtower::cli {
 
+// `asked`, or the cores this process may use where nothing (0) was asked.
+int thread_count(int asked);
+
 enum class Mode { eager, oracle };
 
 std::string_view to_string(Mode mode) noexcept;

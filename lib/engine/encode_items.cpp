@@ -2,37 +2,15 @@
 
 #include <ATen/ops/isfinite.h>
 
-#include <atomic>
 #include <future>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
+
+#include "engine/load_items.h"
 
 namespace vtower {
 namespace {
-
-using Loaded = std::variant<LoadedItem, ItemFailure>;
-
-// The items of one batch, decoded by a few threads of their own.
-std::vector<Loaded> load_batch(const ItemSource& source, const Batch& batch, int threads) {
-  std::vector<std::optional<Loaded>> slots(batch.items.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < slots.size(); i = next++) {
-      slots[i].emplace(source.load(batch.items[i]));
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const auto wanted = std::min(static_cast<std::size_t>(threads), slots.size());
-    for (std::size_t t = 1; t < wanted; ++t) helpers.emplace_back(work);
-    work();
-  }
-  std::vector<Loaded> loaded;
-  for (auto& slot : slots) loaded.push_back(std::move(*slot));
-  return loaded;
-}
 
 // A token that is no number is a wrong token: the item fails and says so.
 std::optional<std::string> non_finite(const ItemEmbeddings& item) {
@@ -85,7 +63,7 @@ class StageCollector {
   std::int64_t first_token_ = 0;
 };
 
-void run_batch(Runner& runner, const Batch& batch, std::vector<Loaded> loaded,
+void run_batch(Runner& runner, const Batch& batch, std::vector<LoadResult> loaded,
                const std::set<std::string>& stages, std::vector<ItemResult>& results) {
   std::vector<const RawPatches*> parts;
   std::vector<std::size_t> places;  // of the sound items, in `loaded`
@@ -98,9 +76,10 @@ void run_batch(Runner& runner, const Batch& batch, std::vector<Loaded> loaded,
     }
   }
   if (parts.empty()) return;
-  std::vector<ItemEmbeddings> outputs = parts.size() == 1
-                                            ? runner.run(*parts.front(), StageTrace())
-                                            : runner.run(RawPatches::concat(parts), StageTrace());
+  StageCollector collector(stages);
+  std::vector<ItemEmbeddings> outputs =
+      parts.size() == 1 ? runner.run(*parts.front(), collector.trace())
+                        : runner.run(RawPatches::concat(parts), collector.trace());
   for (std::size_t k = 0; k < places.size(); ++k) {
     ItemRecord& record = std::get<LoadedItem>(loaded[places[k]]).record;
     ItemResult& result = results[batch.items[places[k]]];
@@ -137,13 +116,13 @@ EncodeResult encode_items(const ItemSource& source, Runner& runner, const Encode
   Progress progress{source.size() - sound.size(), source.size(), 0};
   const auto load = [&](std::size_t b) {
     return std::async(std::launch::async, [&, b] {
-      return load_batch(source, result.plan.batches[b], options.decode_threads);
+      return load_items(source, result.plan.batches[b].items, options.decode_threads);
     });
   };
-  std::future<std::vector<Loaded>> ahead;
+  std::future<std::vector<LoadResult>> ahead;
   if (!result.plan.batches.empty()) ahead = load(0);
   for (std::size_t b = 0; b < result.plan.batches.size(); ++b) {
-    std::vector<Loaded> loaded = ahead.get();
+    std::vector<LoadResult> loaded = ahead.get();
     if (b + 1 < result.plan.batches.size()) ahead = load(b + 1);
     run_batch(runner, result.plan.batches[b], std::move(loaded), options.stages, result.items);
     progress.items_done += result.plan.batches[b].items.size();

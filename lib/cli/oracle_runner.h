@@ -1,0 +1,20 @@
+// The oracle as one more way of running a checkpoint.
+#pragma once
+
+#include "engine/runner.h"
+#include "oracle/oracle.h"
+
+namespace vtower::cli {
+
+// Item by item, in the oracle's own precision (float64 below a size).
+class OracleRunner final : public Runner {
+ public:
+  explicit OracleRunner(const Checkpoint& checkpoint) : oracle_(checkpoint) {}
+  [[nodiscard]] std::vector<ItemEmbeddings> run(const RawPatches& patches,
+                                                const StageTrace& trace) override;
+
+ private:
+  oracle::Oracle oracle_;
+};
+
+}  // namespace vtower::cli
