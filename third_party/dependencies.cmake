@@ -15,6 +15,7 @@ if(NOT VTOWER_JPEG_IS_TURBO)
   message(FATAL_ERROR "libjpeg: expected libjpeg-turbo, found another; its pixels differ")
 endif()
 pkg_check_modules(PNG REQUIRED IMPORTED_TARGET libpng)            # PNG with CRC checks, 16 bits, interlace
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)              # checksums and text chunks of PNG
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)  # WebP, animation, EXIF
 pkg_check_modules(TIFF REQUIRED IMPORTED_TARGET libtiff-4)        # TIFF
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)    # zip containers: .npz

@@ -31,6 +31,7 @@ struct VideoRecord {
   std::optional<std::int64_t> header_frame_count;  // as the container claims
   std::optional<double> fps;                       // the rate the rule was given
   std::string fps_origin;                          // "container", "timestamps", "assumed", ...
+  std::optional<double> sampled_fps;               // frames taken / frames there * fps
   std::string rule;                                // sampling rule and its arguments
   std::optional<std::int64_t> frames_asked;        // where the request had to be clamped
   double start_seconds = 0.0;                      // of the first frame, in the container's time

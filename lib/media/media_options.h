@@ -42,6 +42,7 @@ struct MediaOptions {
   VideoOptions video;
   std::int64_t max_image_pixels = 178'956'970;  // --max-image-pixels, also per video frame
   std::int64_t max_video_frames = 768;          // --max-video-frames
+  int decode_threads = 1;  // threads that one clip may be decoded with; pixels do not depend on it
 };
 
 }  // namespace vtower
