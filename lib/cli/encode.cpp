@@ -63,11 +63,14 @@ Outcome split(const std::vector<ItemResult>& results) {
   return outcome;
 }
 
-Json items_json(const Outcome& outcome, std::int64_t merge_size) {
+Json items_json(const Outcome& outcome, Mode mode, std::int64_t merge_size) {
   Json items = Json::array();
   for (const EncodedItem* item : outcome.encoded) {
     const GridThw& grid = item->embeddings.grid;
     Json entry = item_json(item->record);
+    if (mode == Mode::oracle && grid.patches() > oracle::OracleOptions().largest_float64_item) {
+      entry["notes"].push_back("computed in float32: too many patches for float64");
+    }
     entry["grid_thw"] = {grid.t, grid.h, grid.w};
     entry["tokens"] = grid.tokens(merge_size);
     entry["rank"] = 0;
@@ -124,14 +127,15 @@ ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
   }
   const EncodeResult result = encode_items(source, *runner, options);
   const Outcome outcome = split(result.items);
+  const Placement ran = run.mode == Mode::oracle ? Placement{DType::f64} : placement;
 
   Json record{{"version", versions_json()},
               {"checkpoint", checkpoint_json(checkpoint)},
               {"norm", norm_json(checkpoint.preprocessor())},
               {"profile", profile_json(media)},
               {"plan", plan_json(result.plan)},
-              {"attestation", attestation_json(to_string(run.mode), placement, threads)},
-              {"items", items_json(outcome, spec.layout.merge_size)},
+              {"attestation", attestation_json(to_string(run.mode), ran, threads)},
+              {"items", items_json(outcome, run.mode, spec.layout.merge_size)},
               {"failed", to_json(outcome.failed)}};
   if (!outcome.encoded.empty()) {
     write_embeddings(output, outcome.encoded, file_metadata(record));
