@@ -1,13 +1,13 @@
 #include "cli/bench_preprocess.h"
 
+#include <jpeglib.h>
+
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
-
-#include <jpeglib.h>
 
 #include "cli/bench_timing.h"
 #include "core/file.h"

@@ -72,11 +72,10 @@ Json bench_tower(const VisionTower& tower, std::int64_t side, int repeats) {
   const RawPatches patches = noise(config, side / config.layout.factor() * config.layout.factor());
   const SeqPlan plan = make_seq_plan(config, patches.grids());
   const TowerWork work = tower_work(config, plan);
-  const std::array products{
-      Product(plan.rows, config.width, 3 * config.width, tower.placement()),
-      Product(plan.rows, config.width, config.width, tower.placement()),
-      Product(plan.rows, config.width, config.mlp_width, tower.placement()),
-      Product(plan.rows, config.mlp_width, config.width, tower.placement())};
+  const std::array products{Product(plan.rows, config.width, 3 * config.width, tower.placement()),
+                            Product(plan.rows, config.width, config.width, tower.placement()),
+                            Product(plan.rows, config.width, config.mlp_width, tower.placement()),
+                            Product(plan.rows, config.mlp_width, config.width, tower.placement())};
   double best_rate = 0;
   double tower_seconds = 1e30;
   for (const Product& product : products) {

@@ -47,7 +47,9 @@ Json versions_json() {
   return versions;
 }
 
-std::string cpu_capability() { return at::get_cpu_capability(); }
+std::string cpu_capability() {
+  return at::get_cpu_capability();
+}
 
 Json origins_json(const std::vector<ValueOrigin>& origins) {
   Json list = Json::object();

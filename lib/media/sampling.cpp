@@ -152,16 +152,11 @@ std::vector<std::int64_t> vllm_generic(std::int64_t total_frames, std::optional<
 
 std::string_view to_string(SamplingRule rule) noexcept {
   switch (rule) {
-    case SamplingRule::hf_qwen2:
-      return "hf-qwen2";
-    case SamplingRule::hf_qwen3:
-      return "hf-qwen3";
-    case SamplingRule::vllm_qwen2:
-      return "vllm-qwen2";
-    case SamplingRule::vllm_qwen3:
-      return "vllm-qwen3";
-    case SamplingRule::vllm_generic:
-      return "vllm-generic";
+    case SamplingRule::hf_qwen2: return "hf-qwen2";
+    case SamplingRule::hf_qwen3: return "hf-qwen3";
+    case SamplingRule::vllm_qwen2: return "vllm-qwen2";
+    case SamplingRule::vllm_qwen3: return "vllm-qwen3";
+    case SamplingRule::vllm_generic: return "vllm-generic";
   }
   return "?";
 }
@@ -199,8 +194,7 @@ std::vector<std::int64_t> sample_indices(SamplingRule rule, std::int64_t total_f
   switch (rule) {
     case SamplingRule::hf_qwen2:
       return hf_qwen2(total_frames, source_fps, request, temporal_patch_size);
-    case SamplingRule::hf_qwen3:
-      return hf_qwen3(total_frames, source_fps, request);
+    case SamplingRule::hf_qwen3: return hf_qwen3(total_frames, source_fps, request);
     case SamplingRule::vllm_qwen2: {
       const std::int64_t count = qwen2_count(total_frames, positive_rate(source_fps), fps,
                                              min_frames, max_frames, temporal_patch_size);
@@ -213,8 +207,7 @@ std::vector<std::int64_t> sample_indices(SamplingRule rule, std::int64_t total_f
       require_frames(count);
       return spread_both_ends(total_frames, count);
     }
-    case SamplingRule::vllm_generic:
-      return vllm_generic(total_frames, source_fps, request);
+    case SamplingRule::vllm_generic: return vllm_generic(total_frames, source_fps, request);
   }
   return {};
 }

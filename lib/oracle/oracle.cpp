@@ -13,12 +13,9 @@ namespace {
 TowerResult encode(const Item& item, const Weights& weights, const VisionConfig& config,
                    StageLog& log) {
   switch (config.family) {
-    case Family::qwen2_vl:
-      return encode_qwen2_vl(item, weights, config, log);
-    case Family::qwen2_5_vl:
-      return encode_qwen2_5_vl(item, weights, config, log);
-    case Family::qwen3_vl:
-      break;
+    case Family::qwen2_vl: return encode_qwen2_vl(item, weights, config, log);
+    case Family::qwen2_5_vl: return encode_qwen2_5_vl(item, weights, config, log);
+    case Family::qwen3_vl: break;
   }
   return encode_qwen3_vl(item, weights, config, log);
 }

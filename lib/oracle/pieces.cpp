@@ -97,14 +97,10 @@ at::Tensor rms_norm(const at::Tensor& x, const Weights& weights, const std::stri
 
 at::Tensor activate(const at::Tensor& x, Activation activation) {
   switch (activation) {
-    case Activation::quick_gelu:
-      return x * at::sigmoid(x * 1.702);
-    case Activation::silu:
-      return x * at::sigmoid(x);
-    case Activation::gelu:
-      return x * 0.5 * (at::erf(x / std::numbers::sqrt2) + 1.0);
-    case Activation::gelu_tanh:
-      break;
+    case Activation::quick_gelu: return x * at::sigmoid(x * 1.702);
+    case Activation::silu: return x * at::sigmoid(x);
+    case Activation::gelu: return x * 0.5 * (at::erf(x / std::numbers::sqrt2) + 1.0);
+    case Activation::gelu_tanh: break;
   }
   const double root = std::sqrt(2.0 / std::numbers::pi);
   return x * 0.5 * (at::tanh((x + x * x * x * 0.044715) * root) + 1.0);

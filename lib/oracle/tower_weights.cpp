@@ -7,15 +7,9 @@ namespace vtower::oracle {
 TowerWeights::TowerWeights(WeightSource source, const VisionConfig& config)
     : source_(std::move(source)) {
   switch (config.family) {
-    case Family::qwen2_vl:
-      take_qwen2_vl(config);
-      break;
-    case Family::qwen2_5_vl:
-      take_qwen2_5_vl(config);
-      break;
-    case Family::qwen3_vl:
-      take_qwen3_vl(config);
-      break;
+    case Family::qwen2_vl: take_qwen2_vl(config); break;
+    case Family::qwen2_5_vl: take_qwen2_5_vl(config); break;
+    case Family::qwen3_vl: take_qwen3_vl(config); break;
   }
   source_.finish();
 }

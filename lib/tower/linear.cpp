@@ -2,6 +2,8 @@
 
 #include <ATen/ops/linear.h>
 
+#include "tower/widened_linear.h"
+
 namespace vtower {
 
 Linear::Linear(WeightSource& weights, const std::string& name, std::int64_t in, std::int64_t out,
@@ -11,7 +13,8 @@ Linear::Linear(WeightSource& weights, const std::string& name, std::int64_t in, 
              placement) {}
 
 Linear::Linear(const at::Tensor& weight, const at::Tensor& bias, const Placement& placement)
-    : weight_(weight.to(placement.device, placement.scalar_type())) {
+    : weight_(weight.to(placement.device, placement.scalar_type())),
+      widened_(placement.device.is_cpu() && !has_native_products(placement.scalar_type())) {
   if (bias.defined()) bias_ = bias.to(placement.device, placement.scalar_type());
 }
 

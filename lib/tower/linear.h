@@ -26,6 +26,7 @@ class Linear {
  private:
   at::Tensor weight_;
   at::Tensor bias_;
+  bool widened_;  // products through float32 blocks
 };
 
 }  // namespace vtower

@@ -16,25 +16,39 @@ namespace {
 
 // Outside of a template an ill-formed requirement is an error instead of `false`.
 template <typename T, typename... Arguments>
-concept MadeFrom = requires(Arguments&&... arguments) { T(std::forward<Arguments>(arguments)...); };
+concept MadeFrom = requires(Arguments&&... arguments) {
+  T(std::forward<Arguments>(arguments)...);
+};
 template <typename T>
-concept DefaultMade = requires { T(); };
+concept DefaultMade = requires {
+  T();
+};
 template <typename Function, typename... Arguments>
 concept CalledWith = std::invocable<Function, Arguments...>;
 template <typename T>
-concept BytesReadWithoutKey = requires(const T& patches) { patches.bytes(); };
+concept BytesReadWithoutKey = requires(const T& patches) {
+  patches.bytes();
+};
 template <typename T, typename Key>
-concept BytesReadWith = requires(const T& patches, Key key) { patches.bytes(key); };
+concept BytesReadWith = requires(const T& patches, Key key) {
+  patches.bytes(key);
+};
 template <typename T>
-concept ValuesRead = requires(const T& patches) { patches.values_; };
+concept ValuesRead = requires(const T& patches) {
+  patches.values_;
+};
 template <typename T, typename Pixels>
 concept Encodes = requires(const T& tower, Pixels&& pixels, const SeqPlan& plan) {
   tower.encode(std::forward<Pixels>(pixels), plan);
 };
 template <typename T>
-concept BodyReached = requires(const T& tower) { tower.body_; };
+concept BodyReached = requires(const T& tower) {
+  tower.body_;
+};
 template <typename T>
-concept EmbedReached = requires(const T& tower) { tower.patch_embed_; };
+concept EmbedReached = requires(const T& tower) {
+  tower.patch_embed_;
+};
 template <typename T, typename X>
 concept BodyTakes = requires(const T& body, X&& x, const PlanTensors& plan, const StageTrace& t) {
   body.forward(std::forward<X>(x), plan, t);
@@ -63,7 +77,9 @@ TEST_CASE("3: the bytes cannot be read without the key") {
   static_assert(BytesReadWith<RawPatches, RawBytesKey>);
 }
 
-TEST_CASE("4: nobody else can make the key") { static_assert(!DefaultMade<RawBytesKey>); }
+TEST_CASE("4: nobody else can make the key") {
+  static_assert(!DefaultMade<RawBytesKey>);
+}
 
 TEST_CASE("5: there is no default norm") {
   static_assert(!DefaultMade<InputNorm>);
