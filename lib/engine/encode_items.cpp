@@ -2,8 +2,8 @@
 
 #include <ATen/ops/isfinite.h>
 
+#include <algorithm>
 #include <future>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,21 +12,29 @@
 namespace vtower {
 namespace {
 
-// A token that is no number is a wrong token: the item fails and says so.
-std::optional<std::string> non_finite(const ItemEmbeddings& item) {
-  const auto check = [](const at::Tensor& values, const std::string& name) {
-    const auto bad = values.numel() - at::isfinite(values).sum().item<std::int64_t>();
-    if (bad == 0) return std::optional<std::string>();
-    return std::optional(std::to_string(bad) + " of " + std::to_string(values.numel()) +
-                         " values of " + name +
-                         " are NaN or infinite; does the run dtype have the range? (fp16 ends at "
-                         "65504)");
-  };
-  if (auto found = check(item.embeddings, "embeddings")) return found;
-  for (std::size_t j = 0; j < item.deepstack.size(); ++j) {
-    if (auto found = check(item.deepstack[j], "deepstack." + std::to_string(j))) return found;
-  }
-  return std::nullopt;
+bool is_finite(const at::Tensor& values) {
+  return at::isfinite(values).all().item<bool>();
+}
+
+bool is_finite(const ItemEmbeddings& item) {
+  return is_finite(item.embeddings) &&
+         std::all_of(item.deepstack.begin(), item.deepstack.end(),
+                     [](const at::Tensor& level) { return is_finite(level); });
+}
+
+// A token that is no number is a wrong token: runs the item once more, alone, to name the stage
+// where it began.
+ItemFailure non_finite_failure(Runner& runner, const LoadedItem& item) {
+  std::string first;
+  const StageTrace watch([&](const std::string& stage, const at::Tensor& value) {
+    if (first.empty() && !is_finite(value)) first = stage;
+  });
+  (void)runner.run(item.patches, watch);
+  return {item.record.path, ErrorKind::out_of_range,
+          "[tower] NaN or infinite values" +
+              (first.empty() ? std::string(", though not when the item runs alone")
+                             : ", first in stage " + first) +
+              "; does the run dtype have the range? fp16 ends at 65504, try --dtype bf16"};
 }
 
 // Keeps copies of the stages of one batch that were asked for, and cuts them by item.
@@ -81,13 +89,13 @@ void run_batch(Runner& runner, const Batch& batch, std::vector<LoadResult> loade
       parts.size() == 1 ? runner.run(*parts.front(), collector.trace())
                         : runner.run(RawPatches::concat(parts), collector.trace());
   for (std::size_t k = 0; k < places.size(); ++k) {
-    ItemRecord& record = std::get<LoadedItem>(loaded[places[k]]).record;
+    auto& item = std::get<LoadedItem>(loaded[places[k]]);
     ItemResult& result = results[batch.items[places[k]]];
     auto item_stages = collector.next(outputs[k]);
-    if (auto why = non_finite(outputs[k])) {
-      result = ItemFailure{record.path, ErrorKind::out_of_range, "[tower] " + *why};
+    if (is_finite(outputs[k])) {
+      result = EncodedItem{std::move(outputs[k]), std::move(item.record), std::move(item_stages)};
     } else {
-      result = EncodedItem{std::move(outputs[k]), std::move(record), std::move(item_stages)};
+      result = non_finite_failure(runner, item);
     }
   }
 }
