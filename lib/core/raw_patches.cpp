@@ -99,6 +99,14 @@ RawPatches RawPatches::slice(std::size_t first, std::size_t count) const {
                     rows);
 }
 
+RawPatches RawPatches::padded(std::int64_t rows, std::uint8_t filler) const {
+  assert(rows >= rows_);
+  ByteBuffer bytes(static_cast<std::size_t>(rows * layout_.row_width()));
+  std::memcpy(bytes.data(), bytes_.data(), bytes_.size());
+  std::memset(bytes.data() + bytes_.size(), filler, bytes.size() - bytes_.size());
+  return RawPatches(std::move(bytes), grids_, layout_, rows);
+}
+
 PatchScatter::PatchScatter(ImageSize size, std::int64_t frames, const PatchLayout& layout)
     : size_(size), frames_(frames), layout_(layout) {
   const std::int64_t factor = layout.factor();

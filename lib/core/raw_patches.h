@@ -47,6 +47,9 @@ class RawPatches {
   // The items [first, first + count) as their own rows (a copy).
   [[nodiscard]] RawPatches slice(std::size_t first, std::size_t count) const;
 
+  // The same items followed by rows of `filler` bytes that belong to none, `rows` rows in all.
+  [[nodiscard]] RawPatches padded(std::int64_t rows, std::uint8_t filler) const;
+
   [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
   [[nodiscard]] std::int64_t row_width() const noexcept { return layout_.row_width(); }
   [[nodiscard]] const std::vector<GridThw>& grids() const noexcept { return grids_; }

@@ -145,6 +145,7 @@ SeqPlan make_seq_plan(const VisionConfig& config, std::span<const GridThw> grids
                 std::to_string(plan.rows) +
                     " patches in one batch: offsets are 32-bit; lower --max-pixels or the budget");
   }
+  plan.item_rows = plan.rows;
   const std::int64_t merge = config.layout.merge_size;
   plan.tokens = plan.rows / (merge * merge);
   plan.frame_cu_seqlens = {0};

@@ -36,11 +36,30 @@ struct SeqPlan {
   std::vector<std::int32_t> position_taps;
   std::vector<float> position_weights;
 
+  // Rows that belong to items; rows beyond them are padding, which has sequences of its own.
+  std::int64_t item_rows = 0;
+
   friend bool operator==(const SeqPlan&, const SeqPlan&) = default;
 };
 
 // Throws Error{too_large} when offsets would not fit int32. Grids must be positive and divisible
 // by merge_size (RawPatches guarantees it).
 SeqPlan make_seq_plan(const VisionConfig& config, std::span<const GridThw> grids);
+
+// Fixed sizes that many batches share, as a captured graph needs them.
+struct PlanCapacity {
+  std::int64_t rows = 0;              // a multiple of merge_size^2
+  std::int64_t frame_sequences = 0;   // slots of frame_cu_seqlens
+  std::int64_t window_sequences = 0;  // slots of window_cu_seqlens; 0 without windows
+  friend constexpr auto operator<=>(const PlanCapacity&, const PlanCapacity&) = default;
+};
+
+// The sequences that `plan` needs at the least when it is padded to `rows` rows.
+PlanCapacity needed_capacity(const VisionConfig& config, const SeqPlan& plan, std::int64_t rows);
+
+// The plan of the same items with every array at its capacity. Padding rows attend among
+// themselves alone: one sequence (windows: of at most a full window each), then empty slots that
+// repeat the last offset. Throws Error{out_of_range} when the items do not fit.
+SeqPlan pad_seq_plan(const VisionConfig& config, SeqPlan plan, const PlanCapacity& capacity);
 
 }  // namespace vtower

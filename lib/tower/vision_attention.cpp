@@ -16,6 +16,10 @@ at::Tensor attend_within_sequences(const at::Tensor& qkv, const Sequences& seque
     std::size_t end = first + 1;
     while (end + 1 < cu.size() && cu[end + 1] - cu[end] == length) ++end;
     const auto count = static_cast<std::int64_t>(end - first);
+    if (length == 0) {  // empty slots of a padded plan
+      first = end;
+      continue;
+    }
     // [count, length, 3, heads, d] -> three of [count, heads, length, d]
     const at::Tensor part = qkv.narrow(0, cu[first], count * length)
                                 .view({count, length, 3, heads, head_dim})

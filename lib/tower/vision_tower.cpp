@@ -43,7 +43,8 @@ VisionTower::VisionTower(const Checkpoint& checkpoint, const Placement& placemen
 
 TowerOutput VisionTower::encode(const RawPatches& patches, const SeqPlan& plan,
                                 const StageTrace& trace) const {
-  if (patches.layout() != config_.layout || patches.grids() != plan.grids) {
+  if (patches.layout() != config_.layout || patches.grids() != plan.grids ||
+      patches.rows() != plan.rows) {
     throw Error(ErrorKind::out_of_range, "vision_tower",
                 "the plan was made for other grids, or the rows have another layout, than the " +
                     std::to_string(patches.rows()) + " rows given");
