@@ -83,7 +83,7 @@ class CheckpointCopy {
                      const std::string& name = "model.safetensors") const {
     std::vector<TensorToWrite> written;
     for (const OwnedTensor& tensor : owned) {
-      written.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes});
+      written.push_back({tensor.name, tensor.dtype, tensor.shape, {tensor.bytes}});
     }
     write_safetensors(path() / name, written, {{"format", "pt"}});
   }
