@@ -31,10 +31,10 @@ using FrameSink = std::function<void(std::int64_t index, const AVFrame& frame)>;
 // `index`, and hands them to `sink`. Returns those that are damaged: the decoder or the container
 // reported an error in them or in a frame that they may be predicted from, or they never came out.
 // Damage that libavcodec does not notice (wrong data behind an intact H.265 slice header) is not
-// noticed here either. As damage may come to light late, what `sink` got is only good when nothing is returned.
-// Each packet is decoded at most once per stretch between restart points. Throws Error: unsupported
-// (no decoder; frame size differs from the header or changes), too_large, truncated; what `sink`
-// throws.
+// noticed here either. As damage may come to light late, what `sink` got is only good when nothing
+// is returned. Each packet is decoded at most once per stretch between restart points. Throws
+// Error: unsupported (no decoder; frame size differs from the header or changes), too_large,
+// truncated; what `sink` throws.
 std::vector<std::int64_t> decode_frames(std::span<const std::uint8_t> bytes,
                                         const FrameIndex& index,
                                         std::span<const std::int64_t> wanted,
