@@ -183,6 +183,11 @@ std::optional<std::int64_t> VideoContainer::header_frame_count() const {
   return stream_->nb_frames;
 }
 
+bool VideoContainer::has_alpha_stream() const {
+  const AVDictionaryEntry* mode = av_dict_get(stream_->metadata, "alpha_mode", nullptr, 0);
+  return mode != nullptr && std::strcmp(mode->value, "1") == 0;
+}
+
 bool VideoContainer::can_seek() const {
   const std::string name = format_name();
   return name.starts_with("mov") || name.starts_with("matroska") || name == "avi";

@@ -38,6 +38,8 @@ class VideoContainer {
   [[nodiscard]] std::int64_t rotation_degrees() const;
   [[nodiscard]] std::optional<double> average_rate() const;
   [[nodiscard]] std::optional<std::int64_t> header_frame_count() const;
+  // VP8 and VP9 carry transparency beside their pictures.
+  [[nodiscard]] bool has_alpha_stream() const;
   // The container keeps an index by which a packet can be found again.
   [[nodiscard]] bool can_seek() const;
 

@@ -23,9 +23,7 @@ std::string codec_name(const VideoContainer& container) {
 // VP8 and VP9 keep alpha in a side stream that only libvpx reads. libav's own AV1 decoder works on
 // some graphics hardware alone.
 const AVCodec* choose_decoder(const VideoContainer& container) {
-  const AVDictionaryEntry* alpha =
-      av_dict_get(container.stream().metadata, "alpha_mode", nullptr, 0);
-  const bool has_alpha = alpha != nullptr && std::string(alpha->value) == "1";
+  const bool has_alpha = container.has_alpha_stream();
   switch (container.codec().codec_id) {
     case AV_CODEC_ID_AV1: {
       const AVCodec* dav1d = avcodec_find_decoder_by_name("libdav1d");
