@@ -160,6 +160,19 @@ void make_folder(const fs::path& folder) {
   }
 }
 
+// The shape cut off after some blocks; special blocks beyond them go.
+SynthShape with_blocks(SynthShape shape, std::optional<std::int64_t> blocks) {
+  if (!blocks) return shape;
+  if (*blocks < 1 || *blocks > shape.depth) {
+    throw Error(ErrorKind::usage, "synth",
+                std::to_string(*blocks) + " blocks: " + std::string(shape.name) + " has 1 to " +
+                    std::to_string(shape.depth));
+  }
+  shape.depth = *blocks;
+  std::erase_if(shape.special_blocks, [&](std::int64_t block) { return block >= *blocks; });
+  return shape;
+}
+
 }  // namespace
 
 std::vector<std::string> synth_shape_names() {
@@ -169,7 +182,7 @@ std::vector<std::string> synth_shape_names() {
 }
 
 void write_synthetic_checkpoint(const SynthOptions& options, const fs::path& folder) {
-  const SynthShape& shape = shape_named(options.shape);
+  const SynthShape shape = with_blocks(shape_named(options.shape), options.blocks);
   if (options.dtype != DType::f32 && options.dtype != DType::bf16 && options.dtype != DType::f16) {
     throw Error(ErrorKind::usage, "synth",
                 "weights can be bf16, fp16 or fp32, not " + std::string(to_string(options.dtype)));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace vtower {
 struct SynthOptions {
   std::string shape;  // one of synth_shape_names()
   std::uint64_t seed = 0;
-  DType dtype = DType::bf16;  // bf16, f16 or f32
+  DType dtype = DType::bf16;           // bf16, f16 or f32
+  std::optional<std::int64_t> blocks = {};  // fewer blocks than the shape has, to measure with
 };
 
 // "qwen2-vl-tiny", "qwen2-vl-2b", ..., "qwen3-vl-32b".
@@ -24,8 +26,8 @@ std::vector<std::string> synth_shape_names();
 // checkpoint. A seed gives the same bytes on every machine, and the same values, rounded, in every
 // dtype. The weights are scaled so that attention is far from uniform and every norm, bias and
 // position matters. Memory: one shard of 256 MB.
-// Throws Error{usage}: unknown shape, another dtype, a folder that holds a checkpoint already;
-// Error{unreadable}: the folder cannot be written.
+// Throws Error{usage}: unknown shape, more blocks than it has, another dtype, a folder that holds a
+// checkpoint already; Error{unreadable}: the folder cannot be written.
 void write_synthetic_checkpoint(const SynthOptions& options, const std::filesystem::path& folder);
 
 }  // namespace vtower

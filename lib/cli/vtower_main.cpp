@@ -7,12 +7,12 @@
 #include <iostream>
 #include <new>
 
-// BENCH #include "cli/bench.h"
+#include "cli/bench.h"
 #include "cli/choice.h"
 #include "cli/encode.h"
 #include "cli/inspect.h"
 #include "cli/preprocess.h"
-// BENCH #include "cli/synth.h"
+#include "cli/synth.h"
 #include "cli/terminal.h"
 #include "cli/version.h"
 
@@ -43,8 +43,8 @@ class Program {
     add("encode", "media or raw patches to embeddings", encode_);
     add("preprocess", "media to raw uint8 patch rows", preprocess_);
     add("inspect", "what a checkpoint, dump, medium or pixel file is", inspect_);
-    // BENCH     add("synth", "a random-weight checkpoint of a published or tiny shape", synth_);
-    // BENCH     add("bench", "timed axes beside ceilings of the same run", bench_);
+    add("synth", "a random-weight checkpoint of a published or tiny shape", synth_);
+    add("bench", "timed axes beside ceilings of the same run", bench_);
   }
 
   int run(int argc, char** argv) {
@@ -95,8 +95,8 @@ class Program {
   EncodeCommand encode_;
   PreprocessCommand preprocess_;
   InspectCommand inspect_;
-  // BENCH   SynthCommand synth_;
-  // BENCH   BenchCommand bench_;
+  SynthCommand synth_;
+  BenchCommand bench_;
 };
 
 }  // namespace

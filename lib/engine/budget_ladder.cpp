@@ -17,8 +17,8 @@ BudgetLadder::BudgetLadder(std::vector<std::int64_t> rows, std::int64_t group)
     if (budget <= 0 || budget % group != 0) {
       throw Error(ErrorKind::usage, "budgets",
                   "budget " + std::to_string(budget) +
-                      ": expected a positive number of rows divisible by " +
-                      std::to_string(group) + " (the rows of a token)");
+                      ": expected a positive number of rows divisible by " + std::to_string(group) +
+                      " (the rows of a token)");
     }
   }
 }

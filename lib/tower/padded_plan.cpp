@@ -56,8 +56,7 @@ SeqPlan pad_seq_plan(const VisionConfig& config, SeqPlan plan, const PlanCapacit
   const std::int64_t rows = capacity.rows;
   const PlanCapacity needed = needed_capacity(config, plan, rows);
   const std::int64_t group = config.layout.merge_size * config.layout.merge_size;
-  if (rows < plan.rows || rows % group != 0 ||
-      needed.frame_sequences > capacity.frame_sequences ||
+  if (rows < plan.rows || rows % group != 0 || needed.frame_sequences > capacity.frame_sequences ||
       needed.window_sequences > capacity.window_sequences) {
     throw Error(ErrorKind::out_of_range, "seq_plan",
                 std::to_string(plan.rows) + " rows in " + std::to_string(needed.frame_sequences) +
