@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/patch_band.h"
 
 namespace vtower {
 namespace {
@@ -29,8 +30,8 @@ RawPatches RawPatches::gather(std::span<const Frame> frames, const PatchLayout& 
                   "frame " + std::to_string(k) + " is " + text(frames[k].size) +
                       ", the first one is " + text(frames.front().size));
     }
-    for (std::int64_t y = 0; y < frames[k].size.height; ++y) {
-      scatter.put_line(static_cast<std::int64_t>(k), y, frames[k].row(y));
+    for (std::int64_t y = 0; y < frames[k].size.height; y += layout.patch_size) {
+      scatter.put_band(static_cast<std::int64_t>(k), y, frames[k].row(y), 3 * frames[k].size.width);
     }
   }
   return std::move(scatter).finish();
@@ -134,36 +135,23 @@ std::uint8_t* PatchScatter::line_start(std::int64_t k, std::int64_t y) noexcept 
          ((k % layout_.temporal_patch_size) * p + y % p) * p;
 }
 
-void PatchScatter::put_line(std::int64_t k, std::int64_t y, const std::uint8_t* rgb) {
-  assert(k >= 0 && k < frames_ && y >= 0 && y < size_.height);
-  const std::int64_t p = layout_.patch_size;
-  const std::int64_t m = layout_.merge_size;
-  const std::int64_t channel_stride = layout_.temporal_patch_size * p * p;
-  std::uint8_t* block = line_start(k, y);
-  for (std::int64_t patch_x = 0; patch_x < grid_.w; ++patch_x) {
-    std::uint8_t* red = block + ((patch_x / m) * m * m + patch_x % m) * layout_.row_width();
-    std::uint8_t* green = red + channel_stride;
-    std::uint8_t* blue = green + channel_stride;
-    for (std::int64_t x = 0; x < p; ++x, rgb += 3) {
-      red[x] = rgb[0];
-      green[x] = rgb[1];
-      blue[x] = rgb[2];
-    }
-  }
+void PatchScatter::put_band(std::int64_t k, std::int64_t y, const std::uint8_t* rgb,
+                            std::int64_t line_stride) {
+  assert(k >= 0 && k < frames_ && y >= 0 && y < size_.height && y % layout_.patch_size == 0);
+  const std::int64_t t = layout_.temporal_patch_size;
+  // The last frame also fills the places of those that its group lacks, while it is in cache.
+  put_patch_band({.rgb = rgb,
+                  .line_stride = line_stride,
+                  .first = line_start(k, y),
+                  .patches = grid_.w,
+                  .patch_size = layout_.patch_size,
+                  .merge_size = layout_.merge_size,
+                  .row_width = layout_.row_width(),
+                  .channel_stride = t * layout_.patch_size * layout_.patch_size,
+                  .copies = k == frames_ - 1 ? t - k % t : 1});
 }
 
 RawPatches PatchScatter::finish() && {
-  // The missing frames of the last group: copies of the last real one, patch by patch.
-  const std::int64_t t = layout_.temporal_patch_size;
-  const std::int64_t plane = layout_.patch_size * layout_.patch_size;
-  const std::int64_t last = (frames_ - 1) % t;
-  std::uint8_t* group = bytes_.data() + (grid_.t - 1) * grid_.h * grid_.w * layout_.row_width();
-  for (std::int64_t c = 0; c < grid_.h * grid_.w * PatchLayout::channels && last + 1 < t; ++c) {
-    std::uint8_t* planes = group + c * t * plane;
-    for (std::int64_t k = last + 1; k < t; ++k) {
-      std::memcpy(planes + k * plane, planes + last * plane, static_cast<std::size_t>(plane));
-    }
-  }
   const std::int64_t rows = grid_.patches();
   return RawPatches(std::move(bytes_), {grid_}, layout_, rows);
 }

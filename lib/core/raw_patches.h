@@ -69,18 +69,24 @@ class RawPatches {
   std::int64_t rows_ = 0;
 };
 
-// Fills the rows of one item scanline by scanline, so that a resizer can hand over each line while
-// it is still in cache. Every line of every frame must be put exactly once before finish().
+// Fills the rows of one item band by band, so that a resizer can hand over its lines while they are
+// still in cache. Every band of every frame must be put exactly once before finish(). Bands may
+// come in any order and from several threads.
 class PatchScatter {
  public:
   // `frames` frames of `size`; throws Error{out_of_range} unless both sides are positive multiples
   // of layout.factor() and frames >= 1.
   PatchScatter(ImageSize size, std::int64_t frames, const PatchLayout& layout);
 
-  // Line y of frame k: size.width interleaved RGB pixels.
-  void put_line(std::int64_t k, std::int64_t y, const std::uint8_t* rgb);
+  // Lines in a band: patch_size.
+  [[nodiscard]] std::int64_t band_lines() const noexcept { return layout_.patch_size; }
 
-  // Repeats the last frame up to a multiple of temporal_patch_size and returns the rows.
+  // The band of frame k that begins with line y, a multiple of band_lines(): size.width interleaved
+  // RGB pixels a line, lines line_stride bytes apart. The last frame is repeated up to a multiple
+  // of temporal_patch_size.
+  void put_band(std::int64_t k, std::int64_t y, const std::uint8_t* rgb, std::int64_t line_stride);
+
+  // The rows, once every band was put.
   [[nodiscard]] RawPatches finish() &&;
 
  private:

@@ -63,8 +63,10 @@ class ImageItem : public MediaItem {
   // Each line goes from the decoder through the resize into its patches while it is in cache.
   std::vector<std::string> load_straight(PatchScatter& scatter) const {
     const ResizePlan plan(decoded_, resized_, spec_.resample, backend_of(profile_));
-    ResizeStream stream(
-        plan, [&](std::int64_t y, const std::uint8_t* rgb) { scatter.put_line(0, y, rgb); });
+    const auto put = [&](std::int64_t y, const std::uint8_t* rgb, std::int64_t line_stride) {
+      scatter.put_band(0, y, rgb, line_stride);
+    };
+    ResizeStream stream(plan, scatter.band_lines(), put);
     return decoder_->decode([&](const std::uint8_t* rgb) { stream.put(rgb); });
   }
 

@@ -40,7 +40,7 @@ Frame Resizer::resize(const Frame& frame) const {
   assert(frame.size == plan_->source);
   Frame resized(plan_->target);
   const std::size_t bytes = static_cast<std::size_t>(resized.size.width) * 3;
-  ResizeStream stream(*plan_, [&](std::int64_t y, const std::uint8_t* rgb) {
+  ResizeStream stream(*plan_, 1, [&](std::int64_t y, const std::uint8_t* rgb, std::int64_t) {
     std::memcpy(resized.row(y), rgb, bytes);
   });
   put_all(frame, stream);
@@ -49,8 +49,10 @@ Frame Resizer::resize(const Frame& frame) const {
 
 void Resizer::resize_into(const Frame& frame, PatchScatter& scatter, std::int64_t k) const {
   assert(frame.size == plan_->source);
-  ResizeStream stream(
-      *plan_, [&](std::int64_t y, const std::uint8_t* rgb) { scatter.put_line(k, y, rgb); });
+  const auto put = [&](std::int64_t y, const std::uint8_t* rgb, std::int64_t line_stride) {
+    scatter.put_band(k, y, rgb, line_stride);
+  };
+  ResizeStream stream(*plan_, scatter.band_lines(), put);
   put_all(frame, stream);
 }
 

@@ -25,7 +25,7 @@ class Resizer {
   // frame.size must be `source`. A frame already of the target size is returned as a copy.
   [[nodiscard]] Frame resize(const Frame& frame) const;
 
-  // The same numbers, handed line by line to frame k of `scatter` (of the target size).
+  // The same numbers, handed band by band to frame k of `scatter` (of the target size).
   void resize_into(const Frame& frame, PatchScatter& scatter, std::int64_t k) const;
 
  private:

@@ -12,14 +12,15 @@ std::size_t line_bytes(std::int64_t width) {
   return static_cast<std::size_t>(width) * 3;
 }
 
-ByteBuffer line_buffer(std::int64_t width) {
-  return ByteBuffer(line_bytes(width) + line_slack);
-}
-
 }  // namespace
 
-ResizeStream::ResizeStream(const ResizePlan& plan, LineReceiver receiver)
-    : plan_(plan), receiver_(std::move(receiver)), finished_(line_buffer(plan.target.width)) {
+ResizeStream::ResizeStream(const ResizePlan& plan, std::int64_t band_lines, BandReceiver receiver)
+    : plan_(plan),
+      band_lines_(band_lines),
+      receiver_(std::move(receiver)),
+      band_stride_(line_bytes(plan.target.width) + line_slack),
+      band_(band_stride_ * static_cast<std::size_t>(band_lines)) {
+  assert(band_lines > 0 && plan.target.height % band_lines == 0);
   if (plan.kernel == Resample::nearest || plan.vertical.identity()) return;
   const std::int64_t kept_width =
       plan.order == PassOrder::width_first ? plan.target.width : plan.source.width;
@@ -27,12 +28,23 @@ ResizeStream::ResizeStream(const ResizePlan& plan, LineReceiver receiver)
   const auto most = static_cast<std::size_t>(*std::max_element(counts.begin(), counts.end()));
   kept_stride_ = line_bytes(kept_width) + line_slack;
   kept_ = ByteBuffer(kept_stride_ * most);
-  combined_ = line_buffer(kept_width);
+  if (plan.order == PassOrder::height_first) combined_ = ByteBuffer(kept_stride_);
   taps_.resize(most);
 }
 
 std::uint8_t* ResizeStream::kept_line(std::int64_t y) noexcept {
   return kept_.data() + static_cast<std::size_t>(y) % taps_.size() * kept_stride_;
+}
+
+std::uint8_t* ResizeStream::target_line() noexcept {
+  return band_.data() + static_cast<std::size_t>(next_target_ % band_lines_) * band_stride_;
+}
+
+void ResizeStream::finish_target_line() {
+  ++next_target_;
+  if (next_target_ % band_lines_ == 0) {
+    receiver_(next_target_ - band_lines_, band_.data(), static_cast<std::int64_t>(band_stride_));
+  }
 }
 
 void ResizeStream::put(const std::uint8_t* rgb) {
@@ -42,50 +54,54 @@ void ResizeStream::put(const std::uint8_t* rgb) {
   } else if (!plan_.vertical.identity()) {
     put_kept(rgb);
   } else if (!plan_.horizontal.identity()) {
-    resize_line(rgb, plan_.horizontal, plan_.level, finished_.data());
-    receiver_(next_target_++, finished_.data());
+    resize_line(rgb, plan_.horizontal, plan_.level, target_line());
+    finish_target_line();
   } else {
-    receiver_(next_target_++, rgb);
+    std::memcpy(target_line(), rgb, line_bytes(plan_.target.width));
+    finish_target_line();
   }
   ++next_source_;
 }
 
 void ResizeStream::put_kept(const std::uint8_t* rgb) {
-  const bool resize_before = plan_.order == PassOrder::width_first && !plan_.horizontal.identity();
-  const bool resize_after = plan_.order == PassOrder::height_first && !plan_.horizontal.identity();
-  const AxisWeights& vertical = plan_.vertical;
-  if (resize_before) {
+  const bool resizes = !plan_.horizontal.identity();
+  const bool width_first = plan_.order == PassOrder::width_first;
+  if (resizes && width_first) {
     resize_line(rgb, plan_.horizontal, plan_.level, kept_line(next_source_));
   } else {
     std::memcpy(kept_line(next_source_), rgb, line_bytes(plan_.source.width));
   }
   while (next_target_ < plan_.target.height) {
     const auto i = static_cast<std::size_t>(next_target_);
-    const std::int64_t first = vertical.first[i];
-    const auto count = static_cast<std::size_t>(vertical.count[i]);
-    if (first + vertical.count[i] > next_source_ + 1) break;
-    for (std::size_t j = 0; j < count; ++j) {
-      taps_[j] = kept_line(first + static_cast<std::int64_t>(j));
+    if (plan_.vertical.first[i] + plan_.vertical.count[i] > next_source_ + 1) break;
+    if (resizes && !width_first) {
+      combine(next_target_, combined_.data());
+      resize_line(combined_.data(), plan_.horizontal, plan_.level, target_line());
+    } else {
+      combine(next_target_, target_line());
     }
-    combine_lines({taps_.data(), count}, vertical, next_target_, kept_stride_ - line_slack,
-                  plan_.level, combined_.data());
-    if (resize_after) {
-      resize_line(combined_.data(), plan_.horizontal, plan_.level, finished_.data());
-    }
-    receiver_(next_target_++, resize_after ? finished_.data() : combined_.data());
+    finish_target_line();
   }
 }
 
+// Line y after the vertical pass, from the kept ones.
+void ResizeStream::combine(std::int64_t y, std::uint8_t* out) {
+  const std::int64_t first = plan_.vertical.first[static_cast<std::size_t>(y)];
+  const auto count = static_cast<std::size_t>(plan_.vertical.count[static_cast<std::size_t>(y)]);
+  for (std::size_t j = 0; j < count; ++j)
+    taps_[j] = kept_line(first + static_cast<std::int64_t>(j));
+  combine_lines({taps_.data(), count}, plan_.vertical, y, kept_stride_ - line_slack, plan_.level,
+                out);
+}
+
 void ResizeStream::put_nearest(const std::uint8_t* rgb) {
-  bool ready = false;
   while (next_target_ < plan_.target.height &&
          plan_.nearest_y[static_cast<std::size_t>(next_target_)] == next_source_) {
-    std::uint8_t* out = finished_.data();
-    for (std::size_t x = 0; x < plan_.nearest_x.size() && !ready; ++x) {
+    std::uint8_t* out = target_line();
+    for (std::size_t x = 0; x < plan_.nearest_x.size(); ++x) {
       std::memcpy(out + 3 * x, rgb + 3 * std::int64_t{plan_.nearest_x[x]}, 3);
     }
-    ready = true;
-    receiver_(next_target_++, out);
+    finish_target_line();
   }
 }
 

@@ -27,6 +27,9 @@ struct AxisWeights {
   std::vector<std::int32_t> count;
   std::vector<std::int32_t> weights;
   std::vector<std::int16_t> weights16;  // the same under int16_adaptive, else empty
+  // weights16 once more, for vectors: of the outputs i and i + 4 in turn, four weights each, i in
+  // blocks of 8: [block][stride / 4][i % 4][two outputs][4].
+  std::vector<std::int16_t> paired16;
 
   [[nodiscard]] bool identity() const noexcept { return source == target; }
 };

@@ -1,0 +1,63 @@
+// The vectorised kernels against their plain definitions.
+#include "media/resize_kernels.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace vtower;
+
+namespace {
+
+std::vector<std::uint8_t> noise(std::size_t size, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::uint8_t> bytes(size);
+  for (std::uint8_t& byte : bytes) {
+    const auto draw = static_cast<std::uint32_t>(random());
+    byte = static_cast<std::uint8_t>((draw & 256) != 0 ? draw : (draw & 512) != 0 ? 255 : 0);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("vectorised and plain kernels give the same bytes") {
+  if (best_cpu_level() == CpuLevel::plain) {
+    MESSAGE("this CPU has no AVX2: nothing to compare");
+    return;
+  }
+  std::mt19937 random(11);
+  for (std::uint32_t n = 0; n < 400; ++n) {
+    const auto source = static_cast<std::int64_t>(1 + random() % (n % 5 == 0 ? 3000 : 80));
+    const auto target = static_cast<std::int64_t>(1 + random() % (n % 3 == 0 ? 200 : 60));
+    const Resample kernel = n % 2 == 0 ? Resample::bicubic : Resample::bilinear;
+    const AxisWeights axis = axis_weights(source, target, kernel, WeightRule::int16_adaptive);
+    CAPTURE(source);
+    CAPTURE(target);
+
+    const auto bytes = static_cast<std::size_t>(3 * target);
+    const auto line = noise(static_cast<std::size_t>(3 * source) + line_slack, n);
+    std::vector<std::uint8_t> plain(bytes + line_slack);
+    std::vector<std::uint8_t> fast(bytes + line_slack);
+    resize_line(line.data(), axis, CpuLevel::plain, plain.data());
+    resize_line(line.data(), axis, CpuLevel::avx2, fast.data());
+    CHECK(std::equal(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(bytes),
+                     fast.begin()));
+
+    const auto i = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(target));
+    const auto taps = static_cast<std::size_t>(axis.count[static_cast<std::size_t>(i)]);
+    const std::size_t width = 1 + random() % 150;
+    std::vector<std::vector<std::uint8_t>> lines;
+    std::vector<const std::uint8_t*> pointers;
+    for (std::size_t j = 0; j < taps; ++j) {
+      lines.push_back(noise(width + line_slack, n + 1000 + static_cast<std::uint32_t>(j)));
+      pointers.push_back(lines.back().data());
+    }
+    std::vector<std::uint8_t> plain_line(width + line_slack);
+    std::vector<std::uint8_t> fast_line(width + line_slack);
+    combine_lines(pointers, axis, i, width, CpuLevel::plain, plain_line.data());
+    combine_lines(pointers, axis, i, width, CpuLevel::avx2, fast_line.data());
+    CHECK(std::equal(plain_line.begin(), plain_line.begin() + static_cast<std::ptrdiff_t>(width),
+                     fast_line.begin()));
+  }
+}
