@@ -37,15 +37,15 @@ class WebpClip final : public ClipSource {
     facts_.header_frame_count = WebPDemuxGetI(demuxer.get(), WEBP_FF_FRAME_COUNT);
     facts_.notes.emplace_back("transparency, where there is any, is blended on white");
 
-    double seconds = 0.0;
+    std::int64_t milliseconds = 0;
     WebPIterator frame;
     for (int more = WebPDemuxGetFrame(demuxer.get(), 1, &frame); more != 0;
          more = WebPDemuxNextFrame(&frame)) {
-      facts_.times.seconds.push_back(seconds);
-      seconds += frame.duration / 1000.0;
+      facts_.times.seconds.push_back(static_cast<double>(milliseconds) / 1000.0);
+      milliseconds += frame.duration;
     }
     WebPDemuxReleaseIterator(&frame);
-    facts_.times.duration_seconds = seconds;
+    facts_.times.duration_seconds = static_cast<double>(milliseconds) / 1000.0;
     if (facts_.times.seconds.empty()) {
       throw Error(ErrorKind::unreadable, "video_webp", "the animation holds no frame");
     }

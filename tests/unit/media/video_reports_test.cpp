@@ -3,7 +3,9 @@
 #include <set>
 
 #include "core/raw_patch_dump.h"
+#include "media/media_item.h"
 #include "media/video_item.h"
+#include "media/video_source.h"
 #include "media/video_walk.h"
 #include "unit/media/video_clips.h"
 #include "unit/media/video_specs.h"
@@ -232,6 +234,57 @@ TEST_CASE("an odd clip equals the one with its last frame doubled") {
       open_video_item(made("three_frames.mp4"), qwen3_spec(), options)->load();
   CHECK(loaded.patches.grids().at(0).t == 2);
   CHECK(loaded.record.video->frames.size() == 3);
+}
+
+TEST_CASE("animated WebP: every frame with its time, equal to its twin in PNG") {
+  const MappedFile webp(made("animated.webp"));
+  const auto clip = open_clip(webp.bytes(), {});
+  CHECK(clip->facts().times.seconds == std::vector<double>{0.0, 0.1, 0.2, 0.3});
+  CHECK(clip->facts().times.duration_seconds == doctest::Approx(0.4));
+  std::vector<std::string> digests;
+  const std::vector<std::int64_t> wanted = {0, 2, 3};
+  CHECK(clip->decode(wanted,
+                     [&](std::int64_t, const Frame& frame) {
+                       digests.push_back(sha256_hex(frame.pixels.span()));
+                     })
+            .empty());
+  std::vector<std::string> expected;
+  const std::vector<Frame> twins = frames_of("animated_opaque.png");
+  for (const std::int64_t i : wanted) {
+    expected.push_back(sha256_hex(twins[static_cast<std::size_t>(i)].pixels.span()));
+  }
+  CHECK(digests == expected);
+  CHECK(record_of("animated.webp").video->frame_count == 4);
+}
+
+TEST_CASE("a still declared to be a clip equals the picture, frame repeated") {
+  for (const char* name : {"size_448x448_at_target.jpg", "exif_6.jpg", "png_rgba8.png",
+                           "webp_lossy_alpha.webp", "gif_still.gif"}) {
+    CAPTURE(name);
+    PixelSpec spec = qwen2_spec();
+    MediaOptions options;
+    options.kind = MediaKind::video;
+    const auto path = golden(std::string("media/images/") + name);
+    const LoadedItem clip = MediaItem::open(path, spec, options)->load();
+    options.kind = MediaKind::image;
+    const LoadedItem picture = MediaItem::open(path, spec, options)->load();
+    CHECK(clip.patches.grids().at(0).t == 1);
+    CHECK(RawPatchWriter::sha256(clip.patches) == RawPatchWriter::sha256(picture.patches));
+    // A GIF names a rate for its one frame; a picture has none, and none is made up.
+    if (clip.record.format != "gif") CHECK(!clip.record.video->fps.has_value());
+  }
+}
+
+TEST_CASE("broken stills are refused as clips with the same class") {
+  const nlohmann::json expected = golden_json("media/bad/EXPECT.json");
+  MediaOptions options;
+  options.kind = MediaKind::video;
+  for (const auto& [name, facts] : expected.items()) {
+    CAPTURE(name);
+    const ErrorKind kind = kind_of_error(
+        [&] { (void)MediaItem::open(golden("media/bad/" + name), qwen3_spec(), options)->load(); });
+    CHECK(to_string(kind) == facts.at("require").get<std::string>());
+  }
 }
 
 TEST_CASE("program streams, raw frames and animated PNG") {

@@ -124,4 +124,5 @@ ff -f lavfi -i "$(numbered 96x64 25)" -frames:v 12 -c:v mpeg2video -q:v 12 -bf 2
 ff -f lavfi -i "$(numbered 96x64 10)" -frames:v 3 -pix_fmt yuv420p three.y4m
 ff -f lavfi -i "testsrc=s=48x36:r=10,format=rgba,geq=r=p(X\,Y):g=p(X\,Y):b=p(X\,Y):a='if(lt(X\,16)\,0\,255)'" \
   -frames:v 4 -plays 0 -f apng animated.png
-ff -f lavfi -i "testsrc=s=48x36:r=10" -frames:v 4 -c:v libwebp_anim -lossless 1 -loop 0 animated.webp
+ff -f lavfi -i "testsrc=s=48x36:r=10" -frames:v 4 -pix_fmt rgb24 -plays 0 -f apng animated_opaque.png
+ff -f lavfi -i "testsrc=s=48x36:r=10" -frames:v 4 -pix_fmt bgra -c:v libwebp_anim -lossless 1 -loop 0 animated.webp
