@@ -48,6 +48,14 @@ function(vtower_library name)
   target_link_libraries(vtower_${name} PUBLIC ${ARG_DEPENDS} PRIVATE vtower_options)
 endfunction()
 
+# CUDA sources of a library; the architecture is named, since there may be no GPU to ask.
+function(vtower_cuda_sources target)
+  target_sources(${target} PRIVATE ${ARGN})
+  # CMake before 3.26 does not know C++20 for this nvcc.
+  set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_ARCHITECTURES 90a-real)
+  target_link_libraries(${target} PUBLIC torch_cuda)
+endfunction()
+
 # The headers that cost most are parsed once: vtower_precompile(target) for whatever includes
 # LibTorch. The header belongs to vtower_checkpoint, the lowest library with LibTorch.
 function(vtower_precompile target)

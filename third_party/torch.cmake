@@ -38,4 +38,14 @@ if(NOT VTOWER_CUDA STREQUAL OFF)
     message(FATAL_ERROR "VTOWER_CUDA=ON: expected nvcc and a CUDA build of LibTorch")
   endif()
 endif()
+if(VTOWER_HAVE_CUDA)
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  # The kernels register themselves when the library is loaded: no symbol asks for it.
+  add_library(torch_cuda INTERFACE)
+  target_include_directories(torch_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(torch_cuda INTERFACE torch_cpu
+    -Wl,--no-as-needed ${VTOWER_TORCH_PREFIX}/lib/libtorch_cuda.so
+    ${VTOWER_TORCH_PREFIX}/lib/libc10_cuda.so -Wl,--as-needed CUDA::cudart)
+endif()
 message(STATUS "vtower: CUDA parts ${VTOWER_HAVE_CUDA}")

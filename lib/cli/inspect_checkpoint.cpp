@@ -106,7 +106,7 @@ void print_origins(const std::vector<ValueOrigin>& origins, const Terminal& term
 Json inspect_checkpoint(const Checkpoint& checkpoint, const Terminal& terminal) {
   const VisionConfig& config = checkpoint.vision();
   const PreprocessorConfig& preprocessor = checkpoint.preprocessor();
-  const InputNorm norm(preprocessor.norm);
+  const InputNorm norm(preprocessor.norm, Placement{});
   Json weights = checkpoint_json(checkpoint);
   const std::string dtype(to_string(checkpoint.weights().main_dtype()));
 

@@ -13,6 +13,7 @@
 namespace vtower {
 
 class InputNorm;       // lib/tower: the tower's own normalisation
+class StagedInputs;    // lib/tower: the same bytes on a device, for InputNorm alone
 class RawPatchWriter;  // lib/core/raw_patch_dump.h: dumps and hashes of the raw rows
 namespace oracle {
 class PixelNorm;  // lib/oracle: the second, independent writing of the normalisation
@@ -23,6 +24,7 @@ class PixelNorm;  // lib/oracle: the second, independent writing of the normalis
 class RawBytesKey {
   RawBytesKey() = default;
   friend class InputNorm;
+  friend class StagedInputs;
   friend class RawPatchWriter;
   friend class oracle::PixelNorm;
 };

@@ -1,22 +1,12 @@
 #include "engine/runner.h"
+#include "engine/split_output.h"
 
 namespace vtower {
 
 std::vector<ItemEmbeddings> EagerRunner::run(const RawPatches& patches, const StageTrace& trace) {
   const SeqPlan plan = make_seq_plan(tower_.config(), patches.grids());
-  const TowerOutput output = tower_.encode(patches, plan, trace);
-  std::vector<ItemEmbeddings> items;
-  std::int64_t first = 0;
-  for (const GridThw& grid : patches.grids()) {
-    const std::int64_t tokens = grid.tokens(tower_.config().layout.merge_size);
-    ItemEmbeddings item{grid, output.embeddings.narrow(0, first, tokens), {}};
-    for (const at::Tensor& level : output.deepstack) {
-      item.deepstack.push_back(level.narrow(0, first, tokens));
-    }
-    items.push_back(std::move(item));
-    first += tokens;
-  }
-  return items;
+  return split_output(tower_.encode(patches, plan, trace), patches.grids(),
+                      tower_.config().layout.merge_size, Ownership::view);
 }
 
 }  // namespace vtower

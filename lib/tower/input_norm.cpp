@@ -5,6 +5,11 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 
+#include <cassert>
+#include <cstring>
+
+#include "tower/device_ops.h"
+
 namespace vtower {
 namespace {
 
@@ -35,29 +40,46 @@ void fill_rows(std::span<const std::uint8_t> bytes, const PatchLayout& layout,
 
 }  // namespace
 
-InputNorm::InputNorm(const NormConstants& constants) : table_{} {
+InputNorm::InputNorm(const NormConstants& constants, const Placement& placement)
+    : placement_(placement), table_{} {
   const auto inverse_rescale = static_cast<float>(1.0 / constants.rescale_factor());
   for (std::size_t c = 0; c < 3; ++c) {
     const float mean = static_cast<float>(constants.mean()[c]) * inverse_rescale;
     const float std = static_cast<float>(constants.std()[c]) * inverse_rescale;
     for (std::size_t u = 0; u < 256; ++u) table_[c][u] = (static_cast<float>(u) - mean) / std;
   }
+  if (!placement.device.is_cpu()) {
+    device_table_ = at::empty({3, 256}, at::TensorOptions().dtype(at::kFloat));
+    std::memcpy(device_table_.mutable_data_ptr<float>(), table_.data(), sizeof(table_));
+    device_table_ = device_table_.to(placement.device);
+  }
 }
 
-NormalizedPatches InputNorm::operator()(const RawPatches& patches, const Placement& placement,
-                                        const StageTrace& trace) const {
-  at::Tensor values = at::empty({patches.rows(), patches.row_width()},
-                                at::TensorOptions().dtype(placement.scalar_type()));
-  const std::span<const std::uint8_t> bytes = patches.bytes(RawBytesKey{});
-  switch (placement.dtype) {
-    case DType::bf16:
-      fill_rows(bytes, patches.layout(), table_, values.data_ptr<c10::BFloat16>());
-      break;
-    case DType::f16:
-      fill_rows(bytes, patches.layout(), table_, values.data_ptr<c10::Half>());
-      break;
-    default: fill_rows(bytes, patches.layout(), table_, values.data_ptr<float>()); break;
+NormalizedPatches InputNorm::on_cpu(std::span<const std::uint8_t> bytes, const PatchLayout& layout,
+                                    const StageTrace& trace) const {
+  const std::int64_t width = layout.row_width();
+  at::Tensor values = at::empty({static_cast<std::int64_t>(bytes.size()) / width, width},
+                                at::TensorOptions().dtype(placement_.scalar_type()));
+  switch (placement_.dtype) {
+    case DType::bf16: fill_rows(bytes, layout, table_, values.data_ptr<c10::BFloat16>()); break;
+    case DType::f16: fill_rows(bytes, layout, table_, values.data_ptr<c10::Half>()); break;
+    default: fill_rows(bytes, layout, table_, values.data_ptr<float>()); break;
   }
+  trace("normalized", values);
+  return NormalizedPatches(std::move(values));
+}
+
+NormalizedPatches InputNorm::operator()(const RawPatches& patches, const StageTrace& trace) const {
+  assert(placement_.device.is_cpu());
+  return on_cpu(patches.bytes(RawBytesKey{}), patches.layout(), trace);
+}
+
+NormalizedPatches InputNorm::operator()(const StagedInputs& inputs, const StageTrace& trace) const {
+  const at::Tensor& pixels = inputs.pixels_;
+  if (placement_.device.is_cpu()) {
+    return on_cpu({pixels.const_data_ptr<std::uint8_t>(), pixels.nbytes()}, inputs.layout_, trace);
+  }
+  at::Tensor values = device::normalize(pixels, device_table_, placement_.scalar_type());
   trace("normalized", values);
   return NormalizedPatches(std::move(values));
 }

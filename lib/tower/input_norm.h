@@ -7,12 +7,14 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "checkpoint/preprocessor_config.h"
 #include "core/raw_patches.h"
 #include "tower/normalized_patches.h"
 #include "tower/placement.h"
 #include "tower/stage_trace.h"
+#include "tower/staged_inputs.h"
 
 namespace vtower {
 
@@ -20,18 +22,26 @@ namespace vtower {
 class InputNorm {
  public:
   // There is no default and no identity: the constants stand in the checkpoint's files.
-  explicit InputNorm(const NormConstants& constants);
+  InputNorm(const NormConstants& constants, const Placement& placement);
 
   // The definition, before the cast: [channel][byte].
   [[nodiscard]] const std::array<std::array<float, 256>, 3>& table() const noexcept {
     return table_;
   }
 
-  // Emits the stage "normalized".
-  [[nodiscard]] NormalizedPatches operator()(const RawPatches& patches, const Placement& placement,
+  // In the placement's dtype; emits the stage "normalized". On a GPU the only new tensor is the
+  // result, and nothing waits.
+  [[nodiscard]] NormalizedPatches operator()(const RawPatches& patches,
+                                             const StageTrace& trace) const;
+  [[nodiscard]] NormalizedPatches operator()(const StagedInputs& inputs,
                                              const StageTrace& trace) const;
 
  private:
+  [[nodiscard]] NormalizedPatches on_cpu(std::span<const std::uint8_t> bytes,
+                                         const PatchLayout& layout, const StageTrace& trace) const;
+
+  Placement placement_;
+  at::Tensor device_table_;  // float32 [3, 256], on a GPU
   std::array<std::array<float, 256>, 3> table_;
 };
 

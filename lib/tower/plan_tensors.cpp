@@ -22,14 +22,18 @@ at::Tensor upload(const std::vector<Element>& values, const Placement& placement
 }
 
 Sequences sequences(const std::vector<std::int32_t>& cu_seqlens, const Placement& placement) {
-  Sequences result{cu_seqlens, upload(cu_seqlens, placement), 0};
-  for (std::size_t i = 1; i < cu_seqlens.size(); ++i) {
-    result.longest = std::max<std::int64_t>(result.longest, cu_seqlens[i] - cu_seqlens[i - 1]);
-  }
-  return result;
+  return {cu_seqlens, upload(cu_seqlens, placement), longest_sequence(cu_seqlens)};
 }
 
 }  // namespace
+
+std::int64_t longest_sequence(std::span<const std::int32_t> cu_seqlens) {
+  std::int64_t longest = 0;
+  for (std::size_t i = 1; i < cu_seqlens.size(); ++i) {
+    longest = std::max<std::int64_t>(longest, cu_seqlens[i] - cu_seqlens[i - 1]);
+  }
+  return longest;
+}
 
 PlanTensors::PlanTensors(const SeqPlan& plan, const Placement& placement)
     : rows(plan.rows),

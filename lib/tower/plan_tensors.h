@@ -17,11 +17,15 @@ struct Sequences {
   std::int64_t longest = 0;                       // rows
 };
 
+// The most rows of a sequence; 0 without sequences.
+std::int64_t longest_sequence(std::span<const std::int32_t> cu_seqlens);
+
 // Views of the plan on the CPU, copies elsewhere. The SeqPlan must outlive it.
 struct PlanTensors {
+  PlanTensors() = default;
   PlanTensors(const SeqPlan& plan, const Placement& placement);
 
-  std::int64_t rows;
+  std::int64_t rows = 0;
   Sequences frames;
   Sequences windows;            // qwen2_5_vl
   at::Tensor window_order;      // int64 [M]

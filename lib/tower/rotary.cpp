@@ -11,6 +11,8 @@
 
 #include <cassert>
 
+#include "tower/device_ops.h"
+
 namespace vtower {
 namespace {
 
@@ -53,6 +55,7 @@ Rotation RotaryEmbedding::operator()(const at::Tensor& positions) const {
 
 void rotate_queries_and_keys(at::Tensor& qkv, const Rotation& rotation) {
   assert(qkv.dim() == 4 && qkv.is_contiguous() && qkv.size(3) == 2 * rotation.cos.size(1));
+  if (!qkv.is_cpu()) return device::rotate(qkv, rotation);
   const std::int64_t rows = qkv.size(0);
   const std::int64_t heads = qkv.size(2);
   const std::int64_t half = qkv.size(3) / 2;

@@ -3,9 +3,12 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
+#include "tower/device_ops.h"
+
 namespace vtower {
 
 at::Tensor attend_within_sequences(const at::Tensor& qkv, const Sequences& sequences) {
+  if (!qkv.is_cpu()) return device::attend(qkv, sequences);
   const std::int64_t heads = qkv.size(2);
   const std::int64_t head_dim = qkv.size(3);
   at::Tensor out = at::empty({qkv.size(0), heads * head_dim}, qkv.options());

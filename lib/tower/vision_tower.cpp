@@ -2,6 +2,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.h"
@@ -37,7 +38,7 @@ VisionTower::VisionTower(const Checkpoint& checkpoint, const Placement& placemen
                          WeightSource& weights)
     : config_(checkpoint.vision()),
       placement_(placement),
-      input_norm_(checkpoint.preprocessor().norm),
+      input_norm_(checkpoint.preprocessor().norm, placement),
       patch_embed_(weights, config_, placement_, patch_embed_bias(config_.family)),
       body_(make_body(weights, config_, placement_)) {}
 
@@ -50,9 +51,23 @@ TowerOutput VisionTower::encode(const RawPatches& patches, const SeqPlan& plan,
                     std::to_string(patches.rows()) + " rows given");
   }
   const c10::InferenceMode inference;
-  const PlanTensors tensors(plan, placement_);
-  return body_->forward(patch_embed_(input_norm_(patches, placement_, trace), trace), tensors,
-                        trace);
+  if (placement_.device.is_cpu()) {
+    const PlanTensors tensors(plan, placement_);
+    return body_->forward(patch_embed_(input_norm_(patches, trace), trace), tensors, trace);
+  }
+  const auto sequences = [](const std::vector<std::int32_t>& cu_seqlens) {
+    return std::max<std::int64_t>(static_cast<std::int64_t>(cu_seqlens.size()) - 1, 0);
+  };
+  StagedInputs inputs(
+      config_, {plan.rows, sequences(plan.frame_cu_seqlens), sequences(plan.window_cu_seqlens)},
+      longest_sequence(plan.frame_cu_seqlens), placement_);
+  inputs.fill(patches, plan);
+  return encode(inputs, trace);
+}
+
+TowerOutput VisionTower::encode(const StagedInputs& inputs, const StageTrace& trace) const {
+  const c10::InferenceMode inference;
+  return body_->forward(patch_embed_(input_norm_(inputs, trace), trace), inputs.plan(), trace);
 }
 
 }  // namespace vtower

@@ -26,6 +26,11 @@ class VisionTower {
   [[nodiscard]] TowerOutput encode(const RawPatches& patches, const SeqPlan& plan,
                                    const StageTrace& trace = StageTrace()) const;
 
+  // The same from buffers of fixed place, filled with a batch before: what graphs capture. Output
+  // rows beyond the items' tokens are padding. On a GPU nothing waits for the device.
+  [[nodiscard]] TowerOutput encode(const StagedInputs& inputs,
+                                   const StageTrace& trace = StageTrace()) const;
+
   [[nodiscard]] const VisionConfig& config() const noexcept { return config_; }
   [[nodiscard]] const Placement& placement() const noexcept { return placement_; }
   [[nodiscard]] const InputNorm& input_norm() const noexcept { return input_norm_; }

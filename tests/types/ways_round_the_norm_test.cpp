@@ -37,6 +37,9 @@ template <typename T>
 concept ValuesRead = requires(const T& patches) {
   patches.values_;
 };
+template <typename T>
+concept PixelsHidden = !requires(const T& inputs) { inputs.pixels_; } &&
+                       !requires(const T& inputs) { inputs.device_; };
 template <typename T, typename Pixels>
 concept Encodes = requires(const T& tower, Pixels&& pixels, const SeqPlan& plan) {
   tower.encode(std::forward<Pixels>(pixels), plan);
@@ -83,12 +86,12 @@ TEST_CASE("4: nobody else can make the key") {
 
 TEST_CASE("5: there is no default norm") {
   static_assert(!DefaultMade<InputNorm>);
-  static_assert(MadeFrom<InputNorm, const NormConstants&>);
+  static_assert(MadeFrom<InputNorm, const NormConstants&, Placement>);
 }
 
 TEST_CASE("6: a norm is not made of numbers in the code") {
-  static_assert(!MadeFrom<InputNorm, Triple, Triple, double>);
-  static_assert(!MadeFrom<InputNorm, Triple, Triple>);
+  static_assert(!MadeFrom<InputNorm, Triple, Triple, double, Placement>);
+  static_assert(!MadeFrom<InputNorm, Triple, Triple, Placement>);
 }
 
 TEST_CASE("7: constants come out of the checkpoint's files alone, identity included") {
@@ -111,13 +114,14 @@ TEST_CASE("9: normalised pixels cannot be kept and used twice") {
 }
 
 TEST_CASE("10: normalised pixels cannot be normalised again") {
-  static_assert(CalledWith<InputNorm, const RawPatches&, Placement, StageTrace>);
-  static_assert(!CalledWith<InputNorm, NormalizedPatches, Placement, StageTrace>);
-  static_assert(!CalledWith<InputNorm, at::Tensor, Placement, StageTrace>);
+  static_assert(CalledWith<InputNorm, const RawPatches&, StageTrace>);
+  static_assert(!CalledWith<InputNorm, NormalizedPatches, StageTrace>);
+  static_assert(!CalledWith<InputNorm, at::Tensor, StageTrace>);
 }
 
 TEST_CASE("11: the tower takes raw rows and nothing else") {
   static_assert(Encodes<VisionTower, const RawPatches&>);
+  static_assert(PixelsHidden<StagedInputs>);
   static_assert(!Encodes<VisionTower, NormalizedPatches>);
   static_assert(!Encodes<VisionTower, at::Tensor>);
 }

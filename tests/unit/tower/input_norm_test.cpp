@@ -13,13 +13,14 @@ using namespace vtower;
 
 namespace {
 
-InputNorm norm_of(const std::string& checkpoint) {
+InputNorm norm_of(const std::string& checkpoint, DType dtype = DType::f32) {
   return InputNorm(
-      Checkpoint::open(test::golden("towers/checkpoints") / checkpoint).preprocessor().norm);
+      Checkpoint::open(test::golden("towers/checkpoints") / checkpoint).preprocessor().norm,
+      {dtype, c10::kCPU});
 }
 
 // The stage "normalized" of rows in which every channel walks through all bytes.
-at::Tensor normalised_bytes(const InputNorm& norm, const PatchLayout& layout, DType dtype) {
+at::Tensor normalised_bytes(const InputNorm& norm, const PatchLayout& layout) {
   ByteBuffer rows(static_cast<std::size_t>(4 * layout.row_width()));
   for (std::size_t i = 0; i < rows.size(); ++i) rows.data()[i] = static_cast<std::uint8_t>(i);
   const RawPatches patches = RawPatches::from_rows(std::move(rows), {{1, 2, 2}}, layout);
@@ -28,7 +29,7 @@ at::Tensor normalised_bytes(const InputNorm& norm, const PatchLayout& layout, DT
     CHECK(stage == "normalized");
     values = value.clone();
   });
-  (void)norm(patches, {dtype, c10::kCPU}, keep);
+  (void)norm(patches, keep);
   return values;
 }
 
@@ -53,7 +54,7 @@ TEST_CASE("the table equals the reference's in every bit") {
 TEST_CASE("rows are the table, cast once, in every dtype") {
   const PatchLayout layout{14, 2, 2};
   const InputNorm norm = norm_of("qwen2_vl-tiny-fp32");
-  const at::Tensor wide = normalised_bytes(norm, layout, DType::f32);
+  const at::Tensor wide = normalised_bytes(norm, layout);
   const std::int64_t plane = layout.row_width() / 3;
   const auto* values = wide.const_data_ptr<float>();
   for (std::int64_t i = 0; i < wide.numel(); ++i) {
@@ -61,7 +62,7 @@ TEST_CASE("rows are the table, cast once, in every dtype") {
     REQUIRE(values[i] == norm.table()[channel][static_cast<std::size_t>(i % 256)]);
   }
   for (const DType dtype : {DType::bf16, DType::f16}) {
-    const at::Tensor narrow = normalised_bytes(norm, layout, dtype);
+    const at::Tensor narrow = normalised_bytes(norm_of("qwen2_vl-tiny-fp32", dtype), layout);
     CHECK(narrow.scalar_type() == to_scalar_type(dtype));
     CHECK(narrow.equal(wide.to(to_scalar_type(dtype))));
   }
