@@ -110,7 +110,8 @@ ExitCode BenchCommand::operator()(const Terminal& terminal) const {
     if (!wants("tower")) break;
     std::optional<TemporaryCheckpoint> random;
     if (checkpoint.empty()) random.emplace(shape, blocks, dtype_of(dtype));
-    const Checkpoint opened = Checkpoint::open(random ? random->folder() : std::filesystem::path(checkpoint));
+    const Checkpoint opened =
+        Checkpoint::open(random ? random->folder() : std::filesystem::path(checkpoint));
     const VisionTower tower = VisionTower::load(opened, {dtype_of(dtype), c10::kCPU});
     for (const std::int64_t side : sides) add(bench_tower(tower, side, repeats));
   }

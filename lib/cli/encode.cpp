@@ -4,17 +4,14 @@
 
 #include "cli/embeddings_file.h"
 #include "cli/file_source.h"
-#include "cli/oracle_runner.h"
+#include "cli/mode_run.h"
 #include "cli/progress_line.h"
 #include "cli/record.h"
 #include "engine/encode_items.h"
-#include "engine/runner.h"
+#include "oracle/oracle.h"
 
 namespace vtower::cli {
 namespace {
-
-// Patches in one batch on a CPU: enough to fill the matrix products, little memory.
-constexpr std::int64_t max_batch_rows = 4096;
 
 // The stages asked for, checked against those that this tower has.
 std::set<std::string> stages_of(const VisionConfig& config, const std::vector<std::string>& asked) {
@@ -106,35 +103,26 @@ void EncodeCommand::add_to(CLI::App& app) {
 ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
   const Checkpoint checkpoint = Checkpoint::open(run.checkpoint);
   const int threads = run.apply_threads();
-  const Placement placement = run.placement(checkpoint);
+  ModeRun mode(run, checkpoint, threads);
   const PixelSpec spec = media.apply_to(checkpoint.preprocessor().pixels);
   const FileSource source(media.paths(), spec, media.options);
 
   EncodeOptions options;
-  options.max_batch_rows = max_batch_rows;
+  options.max_batch_rows = mode.max_batch_rows();
   options.decode_threads = threads;
   options.stages = stages_of(checkpoint.vision(), stages);
   ProgressLine progress(terminal, "items");
   options.on_progress = [&](const Progress& now) { progress.update(now.items_done, now.items); };
 
-  std::unique_ptr<const VisionTower> tower;
-  std::unique_ptr<Runner> runner;
-  if (run.mode == Mode::oracle) {
-    runner = std::make_unique<OracleRunner>(checkpoint);
-  } else {
-    tower = std::make_unique<VisionTower>(VisionTower::load(checkpoint, placement));
-    runner = std::make_unique<EagerRunner>(*tower);
-  }
-  const EncodeResult result = encode_items(source, *runner, options);
+  const EncodeResult result = encode_items(source, mode.runner(), options);
   const Outcome outcome = split(result.items);
-  const Placement ran = run.mode == Mode::oracle ? Placement{DType::f64} : placement;
 
   Json record{{"version", versions_json()},
               {"checkpoint", checkpoint_json(checkpoint)},
               {"norm", norm_json(checkpoint.preprocessor())},
               {"profile", profile_json(media)},
               {"plan", plan_json(result.plan)},
-              {"attestation", attestation_json(to_string(run.mode), ran, threads)},
+              {"attestation", mode.attestation()},
               {"items", items_json(outcome, run.mode, spec.layout.merge_size)},
               {"failed", to_json(outcome.failed)}};
   if (!outcome.encoded.empty()) {

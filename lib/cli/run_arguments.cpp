@@ -1,5 +1,6 @@
 #include "cli/run_arguments.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <thread>
@@ -10,7 +11,11 @@
 namespace vtower::cli {
 namespace {
 
-const Choices<Mode> modes{{"eager", Mode::eager}, {"oracle", Mode::oracle}};
+const Choices<Mode> modes{{"eager", Mode::eager},
+                          {"graph", Mode::graph},
+                          {"graph-plan", Mode::graph_plan},
+                          {"oracle", Mode::oracle}};
+const Choices<Oversize> oversizes{{"error", Oversize::error}, {"eager", Oversize::eager}};
 
 // CLI11 takes a text as the refusal; an empty one accepts.
 std::string known_device(const std::string& text) {
@@ -20,10 +25,39 @@ std::string known_device(const std::string& text) {
   return text + ": expected auto, cpu, cuda or cuda:i";
 }
 
+c10::Device device_of(const std::string& name) {
+  const std::size_t gpus = at::hasCUDA() ? at::getNumGPUs() : 0;
+  if (name == "cpu" || (name == "auto" && gpus == 0)) return c10::kCPU;
+  const c10::Device device =
+      name == "auto" || name == "cuda" ? c10::Device(c10::kCUDA, 0) : c10::Device(name);
+  if (gpus == 0) {
+    throw Error(ErrorKind::mode_unavailable, "device",
+                "--device " + name +
+                    ": no GPU can be used (none is present, or this build has no "
+                    "CUDA parts); use --device cpu");
+  }
+  if (static_cast<std::size_t>(device.index()) >= gpus) {
+    throw Error(ErrorKind::mode_unavailable, "device",
+                "--device " + name + ": this machine has " + std::to_string(gpus) + " GPU");
+  }
+  // One rounding at the end of a product: no TF32, no sums in reduced precision.
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowFP16ReductionCuBLAS(false);
+  at::globalContext().setAllowBF16ReductionCuBLAS(false);
+  return device;
+}
+
 }  // namespace
 
 std::string_view to_string(Mode mode) noexcept {
-  return mode == Mode::oracle ? "oracle" : "eager";
+  switch (mode) {
+    case Mode::eager: return "eager";
+    case Mode::graph: return "graph";
+    case Mode::graph_plan: return "graph-plan";
+    case Mode::oracle: return "oracle";
+  }
+  return "unknown";
 }
 
 int thread_count(int asked) {
@@ -41,6 +75,16 @@ void RunArguments::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"auto", "fp32", "bf16", "fp16"}))
       ->option_text("auto|fp32|bf16|fp16 [auto]")
       ->group("Run");
+  app.add_option("--budgets", budgets,
+                 "patches that padded batches are rounded up to [configs/budgets.json]")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->option_text("N[,N...]")
+      ->group("Graph");
+  add_choice(app, "--oversize", oversize, oversizes, "an item above the largest budget")
+      ->group("Graph");
+  app.add_flag("--poison", poison, "overwrite all that a batch does not write, before each batch")
+      ->group("Graph");
   app.add_option("--threads", threads, "compute and decode threads [all cores]")
       ->check(CLI::PositiveNumber)
       ->option_text("N")
@@ -49,10 +93,7 @@ void RunArguments::add_to(CLI::App& app) {
 
 Placement RunArguments::placement(const Checkpoint& opened) const {
   Placement placement;
-  if (device.starts_with("cuda")) {
-    throw Error(ErrorKind::mode_unavailable, "device",
-                "--device " + device + ": this build has no CUDA parts; use --device cpu");
-  }
+  placement.device = device_of(device);
   if (dtype == "auto") {
     placement.dtype = opened.weights().main_dtype();
   } else {

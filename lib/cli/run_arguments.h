@@ -2,8 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "tower/placement.h"
@@ -13,7 +15,8 @@ namespace vtower::cli {
 // `asked`, or the cores this process may use where nothing (0) was asked.
 int thread_count(int asked);
 
-enum class Mode { eager, oracle };
+enum class Mode { eager, graph, graph_plan, oracle };
+enum class Oversize { error, eager };
 
 std::string_view to_string(Mode mode) noexcept;
 
@@ -22,7 +25,10 @@ struct RunArguments {
   Mode mode = Mode::eager;
   std::string device = "auto";
   std::string dtype = "auto";
-  int threads = 0;  // 0: all cores
+  int threads = 0;                    // 0: all cores
+  std::vector<std::int64_t> budgets;  // empty: configs/budgets.json
+  Oversize oversize = Oversize::error;
+  bool poison = false;
 
   // Declares CHECKPOINT and the options.
   void add_to(CLI::App& app);

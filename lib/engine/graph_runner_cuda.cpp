@@ -1,0 +1,162 @@
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <chrono>
+#include <limits>
+#include <list>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "engine/graph_runner.h"
+#include "engine/split_output.h"
+
+namespace vtower {
+namespace {
+
+constexpr std::uint8_t poison_byte = 0xA5;
+
+// A graph with the buffers that it reads and writes.
+struct Captured {
+  Captured(const VisionTower& tower, const CaptureKey& key)
+      : inputs(tower.config(), key.capacity, key.longest_frame, tower.placement()) {}
+
+  StagedInputs inputs;
+  at::cuda::CUDAGraph graph{/*keep_graph=*/true};
+  TowerOutput output;  // static: overwritten by each replay
+};
+
+class GraphRunner final : public Runner {
+ public:
+  GraphRunner(const VisionTower& tower, GraphOptions options, GraphRecord& record)
+      : tower_(tower),
+        options_(std::move(options)),
+        record_(record),
+        stream_(c10::cuda::getStreamFromPool(false, tower.placement().device.index())),
+        pool_(at::cuda::graph_pool_handle()) {}
+
+  std::vector<ItemEmbeddings> run(const RawPatches& patches, const StageTrace& trace) override {
+    if (trace.active()) {
+      throw Error(ErrorKind::usage, "graph",
+                  "stages cannot be seen inside a graph; take --mode graph-plan or eager");
+    }
+    const c10::InferenceMode inference;
+    const c10::cuda::CUDAStreamGuard on_stream(stream_);
+    const VisionConfig& config = tower_.config();
+    SeqPlan plan = make_seq_plan(config, patches.grids());
+    const CaptureKey key = capture_key(config, plan, options_.ladder);
+    record_.padding.item_rows += plan.rows;
+    record_.padding.padded_rows += key.capacity.rows;
+    ++record_.padding.hits[key.capacity.rows];
+    plan = pad_seq_plan(config, std::move(plan), key.capacity);
+
+    auto found = graphs_.find(key);
+    const bool known = found != graphs_.end();
+    if (!known) found = make_room_and_insert(key);
+    Captured& captured = *found->second.graph;
+    touch(found->second);
+    if (options_.poison == Poison::on) poison(captured);
+    captured.inputs.fill(patches, std::move(plan));
+    if (!known) capture(captured, key);
+    captured.graph.replay();
+    ++record_.replays;
+    std::vector<ItemEmbeddings> items =
+        split_output(captured.output, patches.grids(), config.layout.merge_size, Ownership::copy);
+    stream_.synchronize();
+    return items;
+  }
+
+ private:
+  struct Entry {
+    std::unique_ptr<Captured> graph;
+    std::list<CaptureKey>::iterator place;  // in recent_
+  };
+  using Graphs = std::map<CaptureKey, Entry>;
+
+  Graphs::iterator make_room_and_insert(const CaptureKey& key) {
+    while (static_cast<std::int64_t>(graphs_.size()) >= options_.most_graphs) {
+      graphs_.erase(recent_.back());
+      recent_.pop_back();
+      ++record_.dropped;
+    }
+    recent_.push_front(key);
+    auto captured = std::make_unique<Captured>(tower_, key);
+    return graphs_.emplace(key, Entry{std::move(captured), recent_.begin()}).first;
+  }
+
+  void touch(Entry& entry) { recent_.splice(recent_.begin(), recent_, entry.place); }
+
+  void capture(Captured& captured, const CaptureKey& key) {
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      // Workspaces and lazily loaded kernels come into being before the capture.
+      captured.output = tower_.encode(captured.inputs);
+      stream_.synchronize();
+      captured.output = {};
+      captured.graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
+      captured.output = tower_.encode(captured.inputs);
+      captured.graph.capture_end();
+      captured.graph.instantiate();
+    } catch (const c10::Error& error) {
+      graphs_.erase(key);
+      recent_.pop_front();
+      throw Error(ErrorKind::mode_unavailable, "graph",
+                  "a budget of " + std::to_string(key.capacity.rows) +
+                      " patches could not be captured: " + error.what_without_backtrace());
+    }
+    std::size_t nodes = 0;
+    C10_CUDA_CHECK(cudaGraphGetNodes(captured.graph.raw_cuda_graph(), nullptr, &nodes));
+    ++record_.captures;
+    record_.nodes += static_cast<std::int64_t>(nodes);
+    record_.static_pixel_bytes =
+        static_cast<std::int64_t>(c10::elementSize(captured.inputs.pixel_type()));
+    record_.capture_seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  // What no fill and no kernel writes must not reach an item: padding rows get tagged bytes,
+  // outputs NaN, and the pool's free blocks the bytes of NaN.
+  void poison(Captured& captured) {
+    captured.inputs.poison_pixels(poison_byte);
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if (captured.output.embeddings.defined()) captured.output.embeddings.fill_(nan);
+    for (at::Tensor& level : captured.output.deepstack) level.fill_(nan);
+    const auto snapshot = c10::cuda::CUDACachingAllocator::snapshot(pool_);
+    for (const auto& segment : snapshot.segments) {
+      auto address = static_cast<std::uintptr_t>(segment.address);
+      for (const auto& block : segment.blocks) {
+        if (!block.allocated && !block.active) {
+          C10_CUDA_CHECK(cudaMemsetAsync(reinterpret_cast<void*>(address), 0xFF, block.size,
+                                         stream_.stream()));
+        }
+        address += block.size;
+      }
+    }
+  }
+
+  const VisionTower& tower_;
+  GraphOptions options_;
+  GraphRecord& record_;
+  c10::cuda::CUDAStream stream_;
+  c10::MempoolId_t pool_;
+  Graphs graphs_;
+  std::list<CaptureKey> recent_;  // most recently replayed first
+};
+
+}  // namespace
+
+std::unique_ptr<Runner> make_graph_runner(const VisionTower& tower, GraphOptions options,
+                                          GraphRecord& record) {
+  if (!tower.placement().device.is_cuda()) {
+    throw Error(ErrorKind::mode_unavailable, "graph",
+                "--mode graph needs --device cuda; --mode graph-plan runs the same padded plan "
+                "without capture, on any device");
+  }
+  return std::make_unique<GraphRunner>(tower, std::move(options), record);
+}
+
+}  // namespace vtower
