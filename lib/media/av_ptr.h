@@ -7,6 +7,7 @@ extern "C" {
 #include <libswscale/swscale.h>
 }
 
+#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
@@ -44,6 +45,29 @@ inline PacketPtr make_packet() {
 }
 inline AvFramePtr make_frame() {
   return AvFramePtr(checked_alloc(av_frame_alloc()));
+}
+
+// A tag as the file gives it, or `unspecified` where libav passes on a number that the enum does
+// not know (reading such an enum is undefined behaviour).
+template <typename Enum>
+Enum known_tag(const Enum& tag, Enum end, Enum unspecified) {
+  static_assert(sizeof(Enum) == sizeof(int));
+  int number = 0;
+  std::memcpy(&number, &tag, sizeof number);
+  return number >= 0 && number < static_cast<int>(end) ? static_cast<Enum>(number) : unspecified;
+}
+
+inline AVColorSpace matrix_tag(const AVColorSpace& tag) {
+  return known_tag(tag, AVCOL_SPC_NB, AVCOL_SPC_UNSPECIFIED);
+}
+inline AVColorRange range_tag(const AVColorRange& tag) {
+  return known_tag(tag, AVCOL_RANGE_NB, AVCOL_RANGE_UNSPECIFIED);
+}
+inline AVColorTransferCharacteristic transfer_tag(const AVColorTransferCharacteristic& tag) {
+  return known_tag(tag, AVCOL_TRC_NB, AVCOL_TRC_UNSPECIFIED);
+}
+inline AVChromaLocation chroma_tag(const AVChromaLocation& tag) {
+  return known_tag(tag, AVCHROMA_LOC_NB, AVCHROMA_LOC_UNSPECIFIED);
 }
 
 inline std::string av_error_text(int code) {

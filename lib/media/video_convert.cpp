@@ -9,6 +9,7 @@ extern "C" {
 #include <string>
 
 #include "core/error.h"
+#include "media/pixels.h"
 
 namespace vtower {
 namespace {
@@ -85,8 +86,8 @@ ScalerPtr make_scaler(const AVFrame& source, AVPixelFormat format, AVPixelFormat
   av_opt_set_int(s, "sws_flags", SWS_BICUBIC, 0);
   const AVPixFmtDescriptor* description = av_pix_fmt_desc_get(format);
   if (profile == Profile::vllm && description->log2_chroma_w == 1 &&
-      source.chroma_location != AVCHROMA_LOC_UNSPECIFIED) {
-    const ChromaPosition position = position_of(source.chroma_location);
+      chroma_tag(source.chroma_location) != AVCHROMA_LOC_UNSPECIFIED) {
+    const ChromaPosition position = position_of(chroma_tag(source.chroma_location));
     av_opt_set_int(s, "src_h_chr_pos", position.horizontal, 0);
     if (description->log2_chroma_h == 1) av_opt_set_int(s, "src_v_chr_pos", position.vertical, 0);
   }
@@ -101,8 +102,9 @@ ScalerPtr make_scaler(const AVFrame& source, AVPixelFormat format, AVPixelFormat
   int saturation = 0;
   if (sws_getColorspaceDetails(s, &inverse, &source_range, &table, &target_range, &brightness,
                                &contrast, &saturation) >= 0) {
-    const int* matrix = sws_getCoefficients(source.colorspace);  // unspecified: BT.601
-    if (source.color_range == AVCOL_RANGE_JPEG && obeys_range(profile, source)) source_range = 1;
+    const int* matrix = sws_getCoefficients(matrix_tag(source.colorspace));  // unspecified: BT.601
+    if (range_tag(source.color_range) == AVCOL_RANGE_JPEG && obeys_range(profile, source))
+      source_range = 1;
     if (is_full_range_format(format)) source_range = 1;
     sws_setColorspaceDetails(s, matrix, source_range, matrix, target_range, brightness, contrast,
                              saturation);
@@ -136,62 +138,67 @@ FrameConverter::FrameConverter(Profile profile, std::int64_t rotation_degrees)
 
 void FrameConverter::prepare(const AVFrame& source) {
   if (packed_ != nullptr && source.width == packed_->width && source.height == packed_->height &&
-      source.format == format_ && source.colorspace == matrix_ && source.color_range == range_ &&
-      source.chroma_location == chroma_) {
+      source.format == format_ && matrix_tag(source.colorspace) == matrix_ &&
+      range_tag(source.color_range) == range_ && chroma_tag(source.chroma_location) == chroma_) {
     return;
   }
   const auto format = static_cast<AVPixelFormat>(source.format);
   if (av_pix_fmt_desc_get(format) == nullptr || sws_isSupportedInput(format) == 0) fail(source);
   colour_ = make_scaler(source, without_alpha(format), target_format(profile_), profile_);
   packed_ = make_target(source, target_format(profile_));
+  upright_ = Frame(ImageSize{source.height, source.width});
   alpha_.reset();
   if (has_alpha(format)) {
     alpha_ = make_scaler(source, format, AV_PIX_FMT_RGBA, profile_);
     packed_alpha_ = make_target(source, AV_PIX_FMT_RGBA);
   }
   format_ = source.format;
-  matrix_ = source.colorspace;
-  range_ = source.color_range;
-  chroma_ = source.chroma_location;
+  matrix_ = matrix_tag(source.colorspace);
+  range_ = range_tag(source.color_range);
+  chroma_ = chroma_tag(source.chroma_location);
 }
 
-Frame FrameConverter::convert(const AVFrame& source) {
+const Frame& FrameConverter::convert(const AVFrame& source) {
   prepare(source);
   scale(colour_.get(), source, *packed_);
-  Frame target(ImageSize{source.height, source.width});
-  for (std::int64_t y = 0; y < target.size.height; ++y) {
+  unpack();
+  if (alpha_ != nullptr) blend_on_white(source);
+  if (rotation_degrees_ == 0) return upright_;
+  turned_ = rotated(upright_, rotation_degrees_);
+  return turned_;
+}
+
+void FrameConverter::unpack() {
+  const std::int64_t width = upright_.size.width;
+  for (std::int64_t y = 0; y < upright_.size.height; ++y) {
     const std::uint8_t* line = packed_->data[0] + y * packed_->linesize[0];
-    std::uint8_t* out = target.row(y);
+    std::uint8_t* out = upright_.row(y);
     if (!is_bgr(profile_)) {
-      std::memcpy(out, line, static_cast<std::size_t>(target.size.width) * 3);
+      std::memcpy(out, line, static_cast<std::size_t>(width) * 3);
       continue;
     }
-    for (std::int64_t x = 0; x < target.size.width; ++x) {
+    for (std::int64_t x = 0; x < width; ++x) {
       out[3 * x] = line[3 * x + 2];
       out[3 * x + 1] = line[3 * x + 1];
       out[3 * x + 2] = line[3 * x];
     }
   }
-  if (alpha_ != nullptr) blend_on_white(source, target);
-  return rotated(std::move(target), rotation_degrees_);
 }
 
-// One rounding, as Pillow composites: c*a + 255*(255-a), divided by 255.
-void FrameConverter::blend_on_white(const AVFrame& source, Frame& target) {
+// One rounding, as Pillow composites.
+void FrameConverter::blend_on_white(const AVFrame& source) {
   scale(alpha_.get(), source, *packed_alpha_);
-  for (std::int64_t y = 0; y < target.size.height; ++y) {
+  for (std::int64_t y = 0; y < upright_.size.height; ++y) {
     const std::uint8_t* line = packed_alpha_->data[0] + y * packed_alpha_->linesize[0];
-    std::uint8_t* out = target.row(y);
-    for (std::int64_t i = 0; i < target.size.width * 3; ++i) {
-      const unsigned alpha = line[i / 3 * 4 + 3];
-      const unsigned sum = out[i] * alpha + 255 * (255 - alpha) + 128;
-      out[i] = static_cast<std::uint8_t>(((sum >> 8) + sum) >> 8);
+    std::uint8_t* out = upright_.row(y);
+    for (std::int64_t i = 0; i < upright_.size.width * 3; ++i) {
+      const std::int32_t alpha = line[i / 3 * 4 + 3];
+      out[i] = static_cast<std::uint8_t>(div255(out[i] * alpha + 255 * (255 - alpha)));
     }
   }
 }
 
-Frame rotated(Frame frame, std::int64_t degrees) {
-  if (degrees == 0) return frame;
+Frame rotated(const Frame& frame, std::int64_t degrees) {
   const std::int64_t height = frame.size.height;
   const std::int64_t width = frame.size.width;
   const bool upright = degrees == 180;

@@ -18,13 +18,14 @@ class FrameConverter {
   // Turns frames clockwise by 0, 90, 180 or 270 degrees.
   FrameConverter(Profile profile, std::int64_t rotation_degrees);
 
-  // Pixels with alpha come out on white. Throws Error{unsupported} for a pixel format that
-  // libswscale does not read.
-  Frame convert(const AVFrame& source);
+  // The frame is valid until the next call. Pixels with alpha come out on white. Throws
+  // Error{unsupported} for a pixel format that libswscale does not read.
+  const Frame& convert(const AVFrame& source);
 
  private:
   void prepare(const AVFrame& source);
-  void blend_on_white(const AVFrame& source, Frame& target);
+  void unpack();
+  void blend_on_white(const AVFrame& source);
 
   Profile profile_;
   std::int64_t rotation_degrees_;
@@ -32,6 +33,8 @@ class FrameConverter {
   ScalerPtr alpha_;
   AvFramePtr packed_;        // BGR24 or RGB24, lines padded
   AvFramePtr packed_alpha_;  // RGBA
+  Frame upright_{ImageSize{}};
+  Frame turned_{ImageSize{}};
   int format_ = -1;
   int matrix_ = -1;
   int range_ = -1;
@@ -41,7 +44,7 @@ class FrameConverter {
 // Whether frames of this format carry transparency.
 bool has_alpha(AVPixelFormat format);
 
-// Clockwise by 0, 90, 180 or 270 degrees.
-Frame rotated(Frame frame, std::int64_t degrees);
+// Clockwise by 90, 180 or 270 degrees.
+Frame rotated(const Frame& frame, std::int64_t degrees);
 
 }  // namespace vtower

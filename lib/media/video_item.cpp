@@ -134,9 +134,9 @@ class VideoItem final : public MediaItem {
     std::vector<std::int64_t> wanted;
     for (const auto& [index, unused] : places) wanted.push_back(index);
 
-    const ResizeBackend backend =
-        options_.profile == Profile::hf_pil ? ResizeBackend::pillow : ResizeBackend::torchvision;
-    const Resizer resizer(source_->facts().shown, target_size_, spec_.resample, backend);
+    // Video processors resize by torchvision in every profile: there is no Pillow variant of them.
+    const Resizer resizer(source_->facts().shown, target_size_, spec_.resample,
+                          ResizeBackend::torchvision);
     return source_->decode(wanted, [&](std::int64_t index, const Frame& frame) {
       const std::string digest = sha256_hex(frame.pixels.span());
       for (const std::size_t k : places.at(index)) {

@@ -27,12 +27,11 @@ class ConverterPool {
  public:
   ConverterPool(Profile profile, std::int64_t rotation) : profile_(profile), rotation_(rotation) {}
 
-  Frame convert(const AVFrame& source) {
+  void convert(std::int64_t index, const AVFrame& source, const FrameTaker& take_frame) {
     std::unique_ptr<FrameConverter> converter = take();
-    Frame frame = converter->convert(source);
+    take_frame(index, converter->convert(source));
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(converter));
-    return frame;
   }
 
  private:
@@ -75,7 +74,7 @@ class ContainerClip final : public ClipSource {
     ConverterPool converters(options_.profile, facts_.rotation_degrees);
     return decode_frames(bytes_, index_, wanted, decode_options(Walk::seeking),
                          [&](std::int64_t index, const AVFrame& source) {
-                           take(index, converters.convert(source));
+                           converters.convert(index, source, take);
                          });
   }
 
@@ -94,12 +93,14 @@ class ContainerClip final : public ClipSource {
   void describe_pixels(const VideoContainer& container) {
     const AVCodecParameters& codec = container.codec();
     const auto format = static_cast<AVPixelFormat>(codec.format);
-    const std::string transfer = or_unknown(av_color_transfer_name(codec.color_trc));
+    const AVColorTransferCharacteristic curve = transfer_tag(codec.color_trc);
+    const std::string transfer = or_unknown(av_color_transfer_name(curve));
     facts_.pixel_format = or_unknown(av_get_pix_fmt_name(format));
-    facts_.colour = "matrix " + std::string(or_unknown(av_color_space_name(codec.color_space))) +
-                    ", range " + or_unknown(av_color_range_name(codec.color_range)) +
+    facts_.colour = "matrix " +
+                    std::string(or_unknown(av_color_space_name(matrix_tag(codec.color_space)))) +
+                    ", range " + or_unknown(av_color_range_name(range_tag(codec.color_range))) +
                     ", transfer " + transfer;
-    if (codec.color_trc == AVCOL_TRC_SMPTE2084 || codec.color_trc == AVCOL_TRC_ARIB_STD_B67) {
+    if (curve == AVCOL_TRC_SMPTE2084 || curve == AVCOL_TRC_ARIB_STD_B67) {
       facts_.notes.push_back("HDR transfer " + transfer + " is not mapped to SDR");
     }
     if (has_alpha(format) || container.has_alpha_stream()) {

@@ -190,6 +190,7 @@ void FrameWalker::send(const AVPacket* packet, Progress& progress) {
     receive(progress);
     if (code != AVERROR(EAGAIN)) return;  // the decoder was full and has been emptied: once more
   }
+  note_error(AVERROR_BUG, progress);
 }
 
 void FrameWalker::receive(Progress& progress) {

@@ -19,13 +19,21 @@ std::filesystem::path made(const std::string& name) {
   return golden("made/video/" + name);
 }
 
+Frame copy_of(const Frame& frame) {
+  Frame copy(frame.size);
+  std::copy_n(frame.pixels.data(), frame.pixels.size(), copy.pixels.data());
+  return copy;
+}
+
 std::vector<Frame> frames_of(const std::string& name, Profile profile = Profile::vllm) {
   const Clip clip(made(name));
   FrameConverter converter(profile, clip.container.rotation_degrees());
   std::vector<Frame> frames;
-  const auto damaged = decode_frames(
-      clip.file.bytes(), clip.index, all_frames(clip.index), {Walk::sequential, 1, no_cap},
-      [&](std::int64_t, const AVFrame& source) { frames.push_back(converter.convert(source)); });
+  const auto damaged =
+      decode_frames(clip.file.bytes(), clip.index, all_frames(clip.index),
+                    {Walk::sequential, 1, no_cap}, [&](std::int64_t, const AVFrame& source) {
+                      frames.push_back(copy_of(converter.convert(source)));
+                    });
   CHECK(damaged.empty());
   return frames;
 }
@@ -95,9 +103,7 @@ TEST_CASE("display rotation is applied before the resize, by matrix or by the ol
     CAPTURE(name);
     const Frame frame = std::move(frames_of(name).front());
     const std::int64_t clockwise = tag;
-    Frame copy(flat.size);
-    std::copy_n(flat.pixels.data(), flat.pixels.size(), copy.pixels.data());
-    const Frame expected = rotated(std::move(copy), clockwise);
+    const Frame expected = rotated(flat, clockwise);
     CHECK(frame.size == expected.size);
     CHECK(std::equal(frame.pixels.span().begin(), frame.pixels.span().end(),
                      expected.pixels.span().begin()));
@@ -285,6 +291,23 @@ TEST_CASE("broken stills are refused as clips with the same class") {
         [&] { (void)MediaItem::open(golden("media/bad/" + name), qwen3_spec(), options)->load(); });
     CHECK(to_string(kind) == facts.at("require").get<std::string>());
   }
+}
+
+TEST_CASE("what is a clip is seen from its bytes") {
+  int clips = 0;
+  for (const char* folder : {"made/video", "media/videos"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(golden(folder))) {
+      const std::string name = entry.path().filename().string();
+      const std::string ending = entry.path().extension().string();
+      if (ending == ".sh" || name.starts_with("bad_") || name == "cover_only.m4a") continue;
+      CAPTURE(name);
+      const bool animation = ending == ".gif" || ending == ".png" || ending == ".webp";
+      const auto item = MediaItem::open(entry.path(), qwen3_spec(), {});
+      CHECK((item->header().kind == ItemKind::video) != animation);
+      ++clips;
+    }
+  }
+  CHECK(clips > 60);
 }
 
 TEST_CASE("program streams, raw frames and animated PNG") {
