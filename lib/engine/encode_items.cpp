@@ -85,9 +85,18 @@ void run_batch(Runner& runner, const Batch& batch, std::vector<LoadResult> loade
   }
   if (parts.empty()) return;
   StageCollector collector(stages);
-  std::vector<ItemEmbeddings> outputs =
-      parts.size() == 1 ? runner.run(*parts.front(), collector.trace())
-                        : runner.run(RawPatches::concat(parts), collector.trace());
+  std::vector<ItemEmbeddings> outputs;
+  try {
+    outputs = parts.size() == 1 ? runner.run(*parts.front(), collector.trace())
+                                : runner.run(RawPatches::concat(parts), collector.trace());
+  } catch (const Error& error) {
+    // An item that is too large for the mode has a batch of its own and fails alone.
+    if (error.kind() != ErrorKind::too_large || places.size() != 1) throw;
+    const auto& item = std::get<LoadedItem>(loaded[places.front()]);
+    results[batch.items[places.front()]] =
+        ItemFailure{item.record.path, error.kind(), error.what()};
+    return;
+  }
   for (std::size_t k = 0; k < places.size(); ++k) {
     auto& item = std::get<LoadedItem>(loaded[places[k]]);
     ItemResult& result = results[batch.items[places[k]]];
