@@ -78,10 +78,14 @@ endforeach()
 # vtower_test(name SOURCES ... DEPENDS ... LABELS ...): a doctest program and its ctest entry. Exit
 # code 77: it says aloud why it cannot run on this machine, and counts as skipped.
 function(vtower_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "MAIN" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_MAIN)
+    set(ARG_MAIN vtower_test_main)
+  endif()
   add_executable(test_${name} ${ARG_SOURCES})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(test_${name} PRIVATE vtower_test_support ${ARG_DEPENDS} vtower_options)
+  target_link_libraries(test_${name} PRIVATE ${ARG_MAIN} vtower_test_support ${ARG_DEPENDS}
+    vtower_options)
   add_test(NAME ${name} COMMAND test_${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900 SKIP_RETURN_CODE 77)
   foreach(label ${ARG_LABELS})
@@ -93,4 +97,12 @@ function(vtower_test name)
   if("gpu" IN_LIST ARG_LABELS)  # scripts/test-gpu reads the list where there is no ctest
     file(APPEND ${CMAKE_BINARY_DIR}/gpu_tests.txt "test_${name}\n")
   endif()
+endfunction()
+
+# vtower_gpu_test(name SOURCES ... DEPENDS ...): a test program that skips aloud without a GPU.
+function(vtower_gpu_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  vtower_test(${name} MAIN vtower_gpu_test_main SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS}
+    LABELS gpu)
+  vtower_precompile(test_${name})
 endfunction()

@@ -1,0 +1,134 @@
+// Eager, graph-plan and graph on a GPU: the same bits on the same padded plan, and no batch leaves
+// anything behind for the next.
+#include <ATen/ops/isfinite.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/graph_runner.h"
+#include "support/towers.h"
+
+using namespace vtower;
+
+namespace {
+
+BudgetLadder ladder() {
+  return BudgetLadder({64, 128, 256, 512, 1024, 2048}, 4);
+}
+
+VisionTower on_gpu(const std::string& family, DType dtype) {
+  return test::tiny_tower(family, {dtype, c10::kCUDA});
+}
+
+bool all_finite(const std::vector<ItemEmbeddings>& items) {
+  for (const ItemEmbeddings& item : items) {
+    if (!at::isfinite(item.embeddings).all().item<bool>()) return false;
+    for (const at::Tensor& level : item.deepstack) {
+      if (!at::isfinite(level).all().item<bool>()) return false;
+    }
+  }
+  return true;
+}
+
+std::int64_t allocated_bytes() {
+  return c10::cuda::CUDACachingAllocator::getDeviceStats(0).reserved_bytes[0].current;
+}
+
+}  // namespace
+
+TEST_CASE("gpu: graph has the bits of graph-plan, and both agree with eager") {
+  for (const std::string& family : test::families) {
+    for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+      CAPTURE(family + " " + std::string(to_string(dtype)));
+      const VisionTower tower = on_gpu(family, dtype);
+      EagerRunner eager(tower);
+      GraphPlanRunner plan(tower, ladder(), Poison::on);
+      GraphRecord record;
+      const std::unique_ptr<Runner> graph =
+          make_graph_runner(tower, {ladder(), Poison::on}, record);
+      const double limit = dtype == DType::f32 ? 4e-6 : dtype == DType::f16 ? 4e-3 : 3e-2;
+      for (const std::vector<GridThw>& grids : test::mixed_grids) {
+        const RawPatches patches = test::noise_patches(tower.config().layout, grids, 21);
+        const auto replayed = graph->run(patches, StageTrace());
+        CHECK(test::same_bits(replayed, plan.run(patches, StageTrace())));
+        CHECK(test::largest_error(replayed, eager.run(patches, StageTrace())) <= limit);
+      }
+      CHECK(record.static_pixel_bytes == 1);
+      CHECK(record.nodes > 0);
+      CHECK(record.replays == static_cast<std::int64_t>(test::mixed_grids.size()));
+    }
+  }
+}
+
+TEST_CASE("gpu: 2,000 mixed replays with poison: no NaN, no drift, no growth") {
+  for (const std::string& family : test::families) {
+    const VisionTower tower = on_gpu(family, DType::bf16);
+    GraphRecord record;
+    const std::unique_ptr<Runner> graph = make_graph_runner(tower, {ladder(), Poison::on}, record);
+    std::vector<RawPatches> inputs;
+    std::vector<std::vector<ItemEmbeddings>> first;
+    for (std::size_t i = 0; i < test::mixed_grids.size(); ++i) {
+      inputs.push_back(test::noise_patches(tower.config().layout, test::mixed_grids[i],
+                                           static_cast<std::uint32_t>(i + 1)));
+      first.push_back(graph->run(inputs.back(), StageTrace()));
+      CHECK(all_finite(first.back()));
+    }
+    const std::int64_t before = allocated_bytes();
+    std::uint32_t state = 9;
+    for (int replay = 0; replay < 2000; ++replay) {
+      state = state * 1664525U + 1013904223U;
+      const std::size_t i = (state >> 16) % inputs.size();
+      REQUIRE(test::same_bits(graph->run(inputs[i], StageTrace()), first[i]));
+    }
+    CHECK(allocated_bytes() <= before);
+  }
+}
+
+TEST_CASE("gpu R75: many small after one large under one key, and the reverse") {
+  for (const std::string& family : test::families) {
+    const VisionTower tower = on_gpu(family, DType::bf16);
+    EagerRunner eager(tower);
+    for (const bool small_first : {true, false}) {
+      GraphRecord record;
+      const std::unique_ptr<Runner> graph =
+          make_graph_runner(tower, {BudgetLadder({1024}, 4), Poison::on}, record);
+      const std::vector<std::vector<GridThw>> batches{
+          std::vector<GridThw>(16, GridThw{1, 8, 8}), {{1, 32, 32}}, {{16, 8, 8}}};
+      for (std::size_t k = 0; k < batches.size(); ++k) {
+        const RawPatches patches = test::noise_patches(
+            tower.config().layout, batches[small_first ? k : batches.size() - 1 - k], 5);
+        CHECK(test::largest_error(graph->run(patches, StageTrace()),
+                                  eager.run(patches, StageTrace())) <= 3e-2);
+      }
+    }
+  }
+}
+
+TEST_CASE("gpu: graphs make room for each other") {
+  const VisionTower tower = on_gpu("qwen2_5_vl", DType::bf16);
+  GraphRecord record;
+  GraphOptions options{ladder(), Poison::off};
+  options.most_graphs = 2;
+  const std::unique_ptr<Runner> graph = make_graph_runner(tower, options, record);
+  GraphPlanRunner plan(tower, ladder(), Poison::off);
+  for (int round = 0; round < 3; ++round) {
+    for (const std::vector<GridThw>& grids : test::mixed_grids) {
+      const RawPatches patches = test::noise_patches(tower.config().layout, grids, 2);
+      CHECK(test::same_bits(graph->run(patches, StageTrace()), plan.run(patches, StageTrace())));
+    }
+  }
+  CHECK(record.dropped > 0);
+}
+
+TEST_CASE("gpu: a graph shows no stages and says so") {
+  const VisionTower tower = on_gpu("qwen2_vl", DType::bf16);
+  GraphRecord record;
+  const std::unique_ptr<Runner> graph = make_graph_runner(tower, {ladder()}, record);
+  const RawPatches patches = test::noise_patches(tower.config().layout, {{1, 4, 4}}, 1);
+  CHECK_THROWS_AS((void)graph->run(patches, StageTrace([](const auto&, const auto&) {})), Error);
+}
