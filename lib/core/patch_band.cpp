@@ -115,7 +115,7 @@ template <int Size, int Copies>
           _mm_loadu_si128(reinterpret_cast<const __m128i*>(shuffles_of<Size>[c][i].data()));
     }
   }
-  constexpr std::int64_t ahead = 2;
+  constexpr std::int64_t ahead = 4;
   for (std::int64_t x = 0; x < band.patches; ++x) {
     if (x + ahead < band.patches) {
       prefetch_row(band.first + row_of(band, x + ahead) * band.row_width, band.row_width);

@@ -101,16 +101,21 @@ class JpegDecoder : public ImageDecoder {
     const bool cmyk = info.out_color_space == JCS_CMYK;
     session.run([](jpeg_decompress_struct& call) { jpeg_start_decompress(&call); });
 
-    // libjpeg hands out up to rec_outbuf_height lines at a time without a copy of its own.
+    // libjpeg hands out up to rec_outbuf_height lines at a time without a copy of its own. To lines
+    // that begin at a multiple of 32 its vector code writes past the cache; these are read at once,
+    // so they begin elsewhere.
+    constexpr std::size_t vector = 32;
     const auto lines = static_cast<std::size_t>(info.rec_outbuf_height);
     const std::size_t bytes = std::size_t{info.output_width} * (cmyk ? 4 : 3);
-    const std::size_t stride = bytes + line_slack;
-    ByteBuffer decoded(stride * lines);
+    const std::size_t stride = (bytes + line_slack + vector - 1) / vector * vector;
+    ByteBuffer decoded(stride * lines + 2 * vector);
     std::memset(decoded.data(), 0, decoded.size());
+    const auto address = reinterpret_cast<std::uintptr_t>(decoded.data());
+    std::uint8_t* first = decoded.data() + (vector - address % vector) + vector / 2;
     ByteBuffer converted(cmyk ? std::size_t{info.output_width} * 3 + line_slack : 0);
     std::memset(converted.data(), 0, converted.size());
     JSAMPROW rows[MAX_SAMP_FACTOR];
-    for (std::size_t i = 0; i < lines; ++i) rows[i] = decoded.data() + i * stride;
+    for (std::size_t i = 0; i < lines; ++i) rows[i] = first + i * stride;
     while (info.output_scanline < info.output_height) {
       JDIMENSION count = 0;
       session.run([&](jpeg_decompress_struct& call) {

@@ -58,13 +58,17 @@ void combine_lines(std::span<const std::uint8_t* const> lines, const std::int32_
 
 }  // namespace plain
 
-void resize_line(const std::uint8_t* in, const AxisWeights& axis, CpuLevel level,
-                 std::uint8_t* out) {
+void resize_two_lines(const std::uint8_t* first, const std::uint8_t* second,
+                      const AxisWeights& axis, CpuLevel level, std::uint8_t* first_out,
+                      std::uint8_t* second_out) {
   std::int64_t done = 0;
 #if defined(__x86_64__)
-  if (level == CpuLevel::avx2 && !axis.weights16.empty()) done = avx2::resize_line(in, axis, out);
+  if (level == CpuLevel::avx2 && !axis.weights16.empty()) {
+    done = avx2::resize_two_lines(first, second, axis, first_out, second_out);
+  }
 #endif
-  plain::resize_line(in, axis, done, out);
+  plain::resize_line(first, axis, done, first_out);
+  plain::resize_line(second, axis, done, second_out);
 }
 
 void combine_lines(std::span<const std::uint8_t* const> lines, const AxisWeights& axis,

@@ -18,9 +18,11 @@ enum class CpuLevel { plain, avx2 };
 // The best level that this CPU runs.
 CpuLevel best_cpu_level() noexcept;
 
-// One RGB line of axis.source pixels to axis.target pixels.
-void resize_line(const std::uint8_t* in, const AxisWeights& axis, CpuLevel level,
-                 std::uint8_t* out);
+// Two RGB lines of axis.source pixels to axis.target pixels. They share the work on weights; the
+// second may be the first once more.
+void resize_two_lines(const std::uint8_t* first, const std::uint8_t* second,
+                      const AxisWeights& axis, CpuLevel level, std::uint8_t* first_out,
+                      std::uint8_t* second_out);
 
 // Byte b of `out` from byte b of the axis.count[i] lines that output i of `axis` is made of.
 void combine_lines(std::span<const std::uint8_t* const> lines, const AxisWeights& axis,

@@ -10,8 +10,10 @@
 
 namespace vtower::avx2 {
 
-// Returns how many pixels were done, from the left; the rest would read too far beyond the line.
-std::int64_t resize_line(const std::uint8_t* in, const AxisWeights& axis, std::uint8_t* out);
+// Returns how many pixels were done, from the left; the rest would read too far beyond the lines.
+std::int64_t resize_two_lines(const std::uint8_t* low, const std::uint8_t* high,
+                              const AxisWeights& axis, std::uint8_t* low_out,
+                              std::uint8_t* high_out);
 
 // Returns how many bytes were done, from the left.
 std::size_t combine_lines(std::span<const std::uint8_t* const> lines, const std::int16_t* weights,

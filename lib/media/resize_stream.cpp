@@ -21,15 +21,21 @@ ResizeStream::ResizeStream(const ResizePlan& plan, std::int64_t band_lines, Band
       band_stride_(line_bytes(plan.target.width) + line_slack),
       band_(band_stride_ * static_cast<std::size_t>(band_lines)) {
   assert(band_lines > 0 && plan.target.height % band_lines == 0);
-  if (plan.kernel == Resample::nearest || plan.vertical.identity()) return;
+  if (plan.kernel == Resample::nearest) return;
+  pending_ = ByteBuffer(line_bytes(plan.source.width) + line_slack);
+  std::memset(pending_.data(), 0, pending_.size());
   const std::int64_t kept_width =
       plan.order == PassOrder::width_first ? plan.target.width : plan.source.width;
   const auto& counts = plan.vertical.count;
-  const auto most = static_cast<std::size_t>(*std::max_element(counts.begin(), counts.end()));
+  const std::int32_t most =
+      plan.vertical.identity() ? 1 : *std::max_element(counts.begin(), counts.end());
+  taps_.resize(static_cast<std::size_t>(most) + 1);  // a pair comes at once
   kept_stride_ = line_bytes(kept_width) + line_slack;
-  kept_ = ByteBuffer(kept_stride_ * most);
-  if (plan.order == PassOrder::height_first) combined_ = ByteBuffer(kept_stride_);
-  taps_.resize(most);
+  kept_ = ByteBuffer(kept_stride_ * taps_.size());
+  if (plan.order == PassOrder::height_first) {
+    combined_ = ByteBuffer(kept_stride_);
+    std::memset(combined_.data(), 0, combined_.size());
+  }
 }
 
 std::uint8_t* ResizeStream::kept_line(std::int64_t y) noexcept {
@@ -51,34 +57,50 @@ void ResizeStream::put(const std::uint8_t* rgb) {
   assert(next_source_ < plan_.source.height);
   if (plan_.kernel == Resample::nearest) {
     put_nearest(rgb);
-  } else if (!plan_.vertical.identity()) {
-    put_kept(rgb);
-  } else if (!plan_.horizontal.identity()) {
-    resize_line(rgb, plan_.horizontal, plan_.level, target_line());
-    finish_target_line();
-  } else {
+    ++next_source_;
+  } else if (plan_.identity()) {
     std::memcpy(target_line(), rgb, line_bytes(plan_.target.width));
+    ++next_source_;
     finish_target_line();
+  } else if (next_source_ % 2 == 0 && next_source_ + 1 < plan_.source.height) {
+    std::memcpy(pending_.data(), rgb, line_bytes(plan_.source.width));
+    ++next_source_;
+  } else {
+    const bool second_of_pair = next_source_ % 2 == 1;
+    ++next_source_;
+    keep(second_of_pair ? pending_.data() : nullptr, rgb);
+    put_combined();
   }
-  ++next_source_;
 }
 
-void ResizeStream::put_kept(const std::uint8_t* rgb) {
-  const bool resizes = !plan_.horizontal.identity();
-  const bool width_first = plan_.order == PassOrder::width_first;
-  if (resizes && width_first) {
-    resize_line(rgb, plan_.horizontal, plan_.level, kept_line(next_source_));
-  } else {
-    std::memcpy(kept_line(next_source_), rgb, line_bytes(plan_.source.width));
+// Stores the last line, and the one before it if there is a `first`, in the ring.
+void ResizeStream::keep(const std::uint8_t* first, const std::uint8_t* second) {
+  std::uint8_t* second_out = kept_line(next_source_ - 1);
+  std::uint8_t* first_out = first != nullptr ? kept_line(next_source_ - 2) : second_out;
+  if (plan_.order == PassOrder::width_first && !plan_.horizontal.identity()) {
+    resize_two_lines(first != nullptr ? first : second, second, plan_.horizontal, plan_.level,
+                     first_out, second_out);
+    return;
   }
+  if (first != nullptr) std::memcpy(first_out, first, line_bytes(plan_.source.width));
+  std::memcpy(second_out, second, line_bytes(plan_.source.width));
+}
+
+// Hands on every line of the target that the kept lines suffice for.
+void ResizeStream::put_combined() {
+  const bool width_last = plan_.order == PassOrder::height_first && !plan_.horizontal.identity();
   while (next_target_ < plan_.target.height) {
-    const auto i = static_cast<std::size_t>(next_target_);
-    if (plan_.vertical.first[i] + plan_.vertical.count[i] > next_source_ + 1) break;
-    if (resizes && !width_first) {
-      combine(next_target_, combined_.data());
-      resize_line(combined_.data(), plan_.horizontal, plan_.level, target_line());
+    if (plan_.vertical.identity()) {
+      if (next_target_ == next_source_) break;
+      std::memcpy(target_line(), kept_line(next_target_), line_bytes(plan_.target.width));
     } else {
-      combine(next_target_, target_line());
+      const auto i = static_cast<std::size_t>(next_target_);
+      if (plan_.vertical.first[i] + plan_.vertical.count[i] > next_source_) break;
+      combine(next_target_, width_last ? combined_.data() : target_line());
+      if (width_last) {
+        resize_two_lines(combined_.data(), combined_.data(), plan_.horizontal, plan_.level,
+                         target_line(), target_line());
+      }
     }
     finish_target_line();
   }

@@ -63,20 +63,6 @@ std::int32_t fixed_point(double weight, int precision) {
   return static_cast<std::int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << precision));
 }
 
-std::vector<std::int16_t> paired(const AxisWeights& axis) {
-  std::vector<std::int16_t> result;
-  result.reserve(axis.weights16.size());
-  for (std::int64_t block = 0; block + 8 <= axis.target; block += 8) {
-    for (std::int64_t j = 0; j < axis.stride; j += 4) {
-      for (const std::int64_t i : {0, 4, 1, 5, 2, 6, 3, 7}) {
-        const auto from = axis.weights16.begin() + (block + i) * axis.stride + j;
-        result.insert(result.end(), from, from + 4);
-      }
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 AxisWeights axis_weights(std::int64_t source, std::int64_t target, Resample kernel,
@@ -92,6 +78,7 @@ AxisWeights axis_weights(std::int64_t source, std::int64_t target, Resample kern
   axis.source = source;
   axis.target = target;
   axis.first.resize(static_cast<std::size_t>(target));
+  axis.first_byte.resize(static_cast<std::size_t>(target));
   axis.count.resize(static_cast<std::size_t>(target));
 
   std::vector<double> real(static_cast<std::size_t>(target * largest_count));
@@ -116,6 +103,7 @@ AxisWeights axis_weights(std::int64_t source, std::int64_t target, Resample kern
     }
     axis.first[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
     axis.count[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(count);
+    axis.first_byte[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(3 * first);
     widest = std::max(widest, count);
   }
 
@@ -130,7 +118,6 @@ AxisWeights axis_weights(std::int64_t source, std::int64_t target, Resample kern
   }
   if (rule == WeightRule::int16_adaptive) {
     axis.weights16.assign(axis.weights.begin(), axis.weights.end());
-    axis.paired16 = paired(axis);
   }
   return axis;
 }

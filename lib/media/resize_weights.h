@@ -24,12 +24,10 @@ struct AxisWeights {
   int precision = 0;
   std::int64_t stride = 0;  // weights stored per output, a multiple of 4
   std::vector<std::int32_t> first;
+  std::vector<std::int32_t> first_byte;  // 3 * first: where that pixel begins in an RGB line
   std::vector<std::int32_t> count;
   std::vector<std::int32_t> weights;
   std::vector<std::int16_t> weights16;  // the same under int16_adaptive, else empty
-  // weights16 once more, for vectors: of the outputs i and i + 4 in turn, four weights each, i in
-  // blocks of 8: [block][stride / 4][i % 4][two outputs][4].
-  std::vector<std::int16_t> paired16;
 
   [[nodiscard]] bool identity() const noexcept { return source == target; }
 };

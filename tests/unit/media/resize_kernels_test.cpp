@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <random>
 
 using namespace vtower;
@@ -36,13 +37,17 @@ TEST_CASE("vectorised and plain kernels give the same bytes") {
     CAPTURE(target);
 
     const auto bytes = static_cast<std::size_t>(3 * target);
-    const auto line = noise(static_cast<std::size_t>(3 * source) + line_slack, n);
-    std::vector<std::uint8_t> plain(bytes + line_slack);
-    std::vector<std::uint8_t> fast(bytes + line_slack);
-    resize_line(line.data(), axis, CpuLevel::plain, plain.data());
-    resize_line(line.data(), axis, CpuLevel::avx2, fast.data());
-    CHECK(std::equal(plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(bytes),
-                     fast.begin()));
+    const auto first = noise(static_cast<std::size_t>(3 * source) + line_slack, n);
+    const auto second = noise(static_cast<std::size_t>(3 * source) + line_slack, n + 500);
+    std::array<std::vector<std::uint8_t>, 4> out;
+    for (auto& line : out) line.resize(bytes + line_slack);
+    resize_two_lines(first.data(), second.data(), axis, CpuLevel::plain, out[0].data(),
+                     out[1].data());
+    resize_two_lines(first.data(), second.data(), axis, CpuLevel::avx2, out[2].data(),
+                     out[3].data());
+    for (auto& line : out) line.resize(bytes);
+    CHECK(out[0] == out[2]);
+    CHECK(out[1] == out[3]);
 
     const auto i = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(target));
     const auto taps = static_cast<std::size_t>(axis.count[static_cast<std::size_t>(i)]);
