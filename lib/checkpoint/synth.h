@@ -14,7 +14,7 @@ namespace vtower {
 struct SynthOptions {
   std::string shape;  // one of synth_shape_names()
   std::uint64_t seed = 0;
-  DType dtype = DType::bf16;           // bf16, f16 or f32
+  DType dtype = DType::bf16;                // bf16, f16 or f32
   std::optional<std::int64_t> blocks = {};  // fewer blocks than the shape has, to measure with
 };
 

@@ -38,8 +38,12 @@ concept ValuesRead = requires(const T& patches) {
   patches.values_;
 };
 template <typename T>
-concept PixelsHidden = !requires(const T& inputs) { inputs.pixels_; } &&
-                       !requires(const T& inputs) { inputs.device_; };
+concept PixelsHidden = !requires(const T& inputs) {
+  inputs.pixels_;
+}
+&&!requires(const T& inputs) {
+  inputs.device_;
+};
 template <typename T, typename Pixels>
 concept Encodes = requires(const T& tower, Pixels&& pixels, const SeqPlan& plan) {
   tower.encode(std::forward<Pixels>(pixels), plan);
