@@ -1,9 +1,10 @@
 // A doctest program that runs on a GPU or skips aloud.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <ATen/Context.h>
-#include <doctest/doctest.h>
 
 #include <cstdio>
+
+#include "support/doctest.h"
 
 int main(int argc, char** argv) {
   constexpr int skipped = 77;

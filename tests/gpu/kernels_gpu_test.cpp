@@ -2,8 +2,8 @@
 #include <ATen/ops/randn.h>
 #include <ATen/ops/tensor.h>
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <doctest/doctest.h>
 
+#include "support/doctest.h"
 #include "support/towers.h"
 #include "tower/device_ops.h"
 #include "tower/rotary.h"

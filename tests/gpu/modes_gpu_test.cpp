@@ -2,7 +2,6 @@
 // anything behind for the next.
 #include <ATen/ops/isfinite.h>
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <doctest/doctest.h>
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "core/error.h"
 #include "engine/graph_runner.h"
+#include "support/doctest.h"
 #include "support/towers.h"
 
 using namespace vtower;

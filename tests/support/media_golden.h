@@ -1,8 +1,6 @@
 // Reading the reference pictures: names, profiles, decoding to hashes.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <array>
 #include <cstring>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "core/file.h"
 #include "media/image_decoder.h"
 #include "media/orientation.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 
 namespace vtower::test {

@@ -1,14 +1,13 @@
 // What the tests of several modes share: tiny towers, noise, comparison of items.
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/runner.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/safetensors_tensor.h"
 #include "tower/vision_tower.h"

@@ -1,13 +1,12 @@
 // The known ways round the tower's normalisation, none of which may compile. Each refusal stands
 // beside the nearest call that must compile, so that a slip in a probe cannot pass for a refusal.
-#include <doctest/doctest.h>
-
 #include <array>
 #include <concepts>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "support/doctest.h"
 #include "tower/vision_tower.h"
 
 using namespace vtower;

@@ -1,7 +1,5 @@
 #include "check/lattice.h"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 
 using namespace vtower;

@@ -1,9 +1,8 @@
 // What may be named as a checkpoint: folders, hub caches, and what is given by mistake.
 #include "checkpoint/checkpoint_folder.h"
 
-#include <doctest/doctest.h>
-
 #include "support/checkpoint_copy.h"
+#include "support/doctest.h"
 
 using namespace vtower;
 using test::CheckpointCopy;

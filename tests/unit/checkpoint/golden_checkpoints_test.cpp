@@ -1,8 +1,7 @@
 // The checkpoints of the reference data open and say what their makers put in.
-#include <doctest/doctest.h>
-
 #include "checkpoint/checkpoint.h"
 #include "core/error.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 
 using namespace vtower;

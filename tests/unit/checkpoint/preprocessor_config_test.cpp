@@ -1,9 +1,8 @@
 // Preprocessor files: precedence, limits, constants, refusals.
 #include "checkpoint/preprocessor_config.h"
 
-#include <doctest/doctest.h>
-
 #include "support/checkpoint_copy.h"
+#include "support/doctest.h"
 
 using namespace vtower;
 using test::CheckpointCopy;

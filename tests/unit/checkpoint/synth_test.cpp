@@ -1,14 +1,13 @@
 // Synthetic checkpoints: the shapes they claim, the same bytes on every machine.
 #include "checkpoint/synth.h"
 
-#include <doctest/doctest.h>
-
 #include <cmath>
 #include <cstring>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/synth_shapes.h"
 #include "core/error.h"
+#include "support/doctest.h"
 #include "support/temp_dir.h"
 
 using namespace vtower;

@@ -1,9 +1,8 @@
 // config.json: what is read, what stands in for what, what is refused.
 #include "checkpoint/vision_config.h"
 
-#include <doctest/doctest.h>
-
 #include "support/checkpoint_copy.h"
+#include "support/doctest.h"
 
 using namespace vtower;
 using test::CheckpointCopy;

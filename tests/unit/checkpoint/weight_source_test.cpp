@@ -2,12 +2,12 @@
 #include "checkpoint/weight_source.h"
 
 #include <ATen/ops/equal.h>
-#include <doctest/doctest.h>
 
 #include <bit>
 #include <cstring>
 
 #include "support/checkpoint_copy.h"
+#include "support/doctest.h"
 
 using namespace vtower;
 using test::CheckpointCopy;

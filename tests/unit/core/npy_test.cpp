@@ -2,7 +2,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/temp_dir.h"
 

@@ -1,9 +1,9 @@
 #include "core/patch_band.h"
 
-#include <doctest/doctest.h>
-
 #include <random>
 #include <vector>
+
+#include "support/doctest.h"
 
 using namespace vtower;
 

@@ -1,10 +1,9 @@
 #include "core/raw_patches.h"
 
-#include <doctest/doctest.h>
-
 #include <cstring>
 
 #include "core/error.h"
+#include "support/doctest.h"
 
 using namespace vtower;
 

@@ -1,10 +1,9 @@
 #include "core/safetensors.h"
 
-#include <doctest/doctest.h>
-
 #include <cstring>
 #include <functional>
 
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/temp_dir.h"
 

@@ -1,10 +1,10 @@
 #include "engine/batch_plan.h"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
+
+#include "support/doctest.h"
 
 using namespace vtower;
 

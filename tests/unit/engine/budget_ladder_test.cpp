@@ -1,8 +1,7 @@
 #include "engine/budget_ladder.h"
 
-#include <doctest/doctest.h>
-
 #include "core/error.h"
+#include "support/doctest.h"
 
 using namespace vtower;
 

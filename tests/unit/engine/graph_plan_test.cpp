@@ -1,11 +1,10 @@
 // The padded plan against the true one, on the CPU: padding never reaches an item.
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "core/error.h"
 #include "engine/graph_plan_runner.h"
+#include "support/doctest.h"
 #include "support/towers.h"
 
 using namespace vtower;

@@ -1,10 +1,10 @@
 // The vectorised kernels against their plain definitions.
 #include "media/resize_kernels.h"
 
-#include <doctest/doctest.h>
-
 #include <array>
 #include <random>
+
+#include "support/doctest.h"
 
 using namespace vtower;
 

@@ -5,13 +5,13 @@
 #include <ATen/ops/_upsample_bilinear2d_aa.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/upsample_nearest2d.h>
-#include <doctest/doctest.h>
 
 #include <cstring>
 #include <random>
 #include <vector>
 
 #include "core/error.h"
+#include "support/doctest.h"
 
 using namespace vtower;
 

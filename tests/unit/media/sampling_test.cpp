@@ -1,12 +1,11 @@
 #include "media/sampling.h"
 
-#include <doctest/doctest.h>
-
 #include <map>
 #include <string>
 
 #include "core/digest.h"
 #include "core/error.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 
 using namespace vtower;

@@ -1,8 +1,7 @@
 #include "media/smart_resize.h"
 
-#include <doctest/doctest.h>
-
 #include "core/error.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 
 using namespace vtower;

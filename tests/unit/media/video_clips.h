@@ -1,7 +1,7 @@
 // The clips of the reference data and what their decoders gave.
 #pragma once
 
-#include <doctest/doctest.h>
+#include "support/doctest.h"
 
 #include <map>
 #include <numeric>

@@ -1,8 +1,7 @@
 // Frames against what OpenCV and torchcodec gave, by hash.
-#include <doctest/doctest.h>
-
 #include <set>
 
+#include "support/doctest.h"
 #include "unit/media/video_clips.h"
 
 using namespace vtower;

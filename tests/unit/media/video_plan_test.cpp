@@ -1,12 +1,11 @@
 // The policies around the sampling rules.
 #include "media/video_plan.h"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
+#include "support/doctest.h"
 #include "unit/media/video_specs.h"
 
 using namespace vtower;

@@ -6,7 +6,7 @@
 // LibTorch's logging header has a CHECK of its own; doctest's must come after it.
 #include <c10/util/Logging.h>
 //
-#include <doctest/doctest.h>
+#include "support/doctest.h"
 
 #include <map>
 #include <string>

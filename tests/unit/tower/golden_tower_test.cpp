@@ -1,12 +1,11 @@
 // The towers against what transformers 5.17.0 computes (tests/golden/towers).
-#include <doctest/doctest.h>
-
 #include <cmath>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/raw_patch_dump.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/safetensors_tensor.h"
 #include "tower/vision_tower.h"

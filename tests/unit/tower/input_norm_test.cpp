@@ -1,11 +1,10 @@
 #include "tower/input_norm.h"
 
-#include <doctest/doctest.h>
-
 #include <cstdlib>
 #include <string>
 
 #include "checkpoint/checkpoint.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/safetensors_tensor.h"
 

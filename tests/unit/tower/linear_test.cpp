@@ -2,8 +2,8 @@
 
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
-#include <doctest/doctest.h>
 
+#include "support/doctest.h"
 #include "support/safetensors_tensor.h"
 #include "tower/widened_linear.h"
 

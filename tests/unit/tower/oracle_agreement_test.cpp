@@ -1,7 +1,6 @@
 // The tower against the oracle where the reference data do not reach: other activations, odd
 // grids, changed configurations.
 #include <ATen/ops/isfinite.h>
-#include <doctest/doctest.h>
 
 #include <cstdint>
 #include <cstring>
@@ -10,6 +9,7 @@
 
 #include "oracle/oracle.h"
 #include "support/checkpoint_copy.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/safetensors_tensor.h"
 #include "tower/vision_tower.h"

@@ -1,7 +1,5 @@
 // Each fault of order, window, rope or sequence, planted into the plan or the configuration, must
 // show: it moves at least one reference case far beyond the limit that the sound tower keeps.
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -10,6 +8,7 @@
 
 #include "core/raw_patch_dump.h"
 #include "support/checkpoint_copy.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/safetensors_tensor.h"
 #include "tower/vision_tower.h"

@@ -1,12 +1,11 @@
 #include "tower/seq_plan.h"
 
-#include <doctest/doctest.h>
-
 #include <numeric>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "core/error.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 
 using namespace vtower;
