@@ -83,7 +83,6 @@ function(vtower_test name)
     set(ARG_MAIN vtower_test_main)
   endif()
   add_executable(test_${name} ${ARG_SOURCES})
-  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(test_${name} PRIVATE ${ARG_MAIN} vtower_test_support ${ARG_DEPENDS}
     vtower_options)
   add_test(NAME ${name} COMMAND test_${name})
