@@ -62,7 +62,7 @@ TEST_CASE("rows are the table, cast once, in every dtype") {
   }
   for (const DType dtype : {DType::bf16, DType::f16}) {
     const at::Tensor narrow = normalised_bytes(norm_of("qwen2_vl-tiny-fp32", dtype), layout);
-    CHECK(narrow.scalar_type() == to_scalar_type(dtype));
+    CHECK((narrow.scalar_type() == to_scalar_type(dtype)));
     CHECK(narrow.equal(wide.to(to_scalar_type(dtype))));
   }
 }
