@@ -24,6 +24,7 @@ add_library(vtower_options INTERFACE)
 target_compile_options(vtower_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
     -ffp-contract=off>)
+target_link_options(vtower_options INTERFACE -Wl,--as-needed)  # start-up loads what is used
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns about std::string's own operator+ (GCC bug 105329).
   target_compile_options(vtower_options INTERFACE

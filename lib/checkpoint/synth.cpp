@@ -175,12 +175,6 @@ SynthShape with_blocks(SynthShape shape, std::optional<std::int64_t> blocks) {
 
 }  // namespace
 
-std::vector<std::string> synth_shape_names() {
-  std::vector<std::string> names;
-  for (const SynthShape& shape : synth_shapes()) names.emplace_back(shape.name);
-  return names;
-}
-
 void write_synthetic_checkpoint(const SynthOptions& options, const fs::path& folder) {
   const SynthShape shape = with_blocks(shape_named(options.shape), options.blocks);
   if (options.dtype != DType::f32 && options.dtype != DType::bf16 && options.dtype != DType::f16) {

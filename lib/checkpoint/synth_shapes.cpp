@@ -1,5 +1,7 @@
 #include "checkpoint/synth_shapes.h"
 
+#include "checkpoint/synth.h"
+
 namespace vtower {
 namespace {
 
@@ -139,6 +141,12 @@ std::int64_t SynthTensor::elements() const noexcept {
 
 std::vector<SynthTensor> synth_tensors(const SynthShape& shape) {
   return TensorList(shape).list();
+}
+
+std::vector<std::string> synth_shape_names() {
+  std::vector<std::string> names;
+  for (const SynthShape& shape : synth_shapes()) names.emplace_back(shape.name);
+  return names;
 }
 
 }  // namespace vtower

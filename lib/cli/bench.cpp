@@ -63,37 +63,6 @@ void say_row(const Json& row, const Terminal& terminal) {
 
 }  // namespace
 
-void BenchCommand::add_to(CLI::App& app) {
-  app.add_option("CHECKPOINT", checkpoint, "whose tower to time [random weights of --shape]");
-  app.add_option("--shape", shape, "published shape, where no checkpoint is given [qwen2-vl-2b]")
-      ->check(CLI::IsMember(synth_shape_names()))
-      ->option_text("NAME");
-  app.add_option("--blocks", blocks, "fewer blocks than the shape has; the ratios stay [all]")
-      ->check(CLI::PositiveNumber)
-      ->option_text("N");
-  app.add_option("--axes", axes, "what to time [preprocess,tower]")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"preprocess", "tower"}))
-      ->option_text("NAME[,NAME]");
-  app.add_option("--dtypes", dtypes, "of the tower [fp32,bf16]")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
-      ->option_text("NAME[,NAME...]");
-  app.add_option("--sides", sides, "side of the picture in pixels [448,1036]")
-      ->delimiter(',')
-      ->check(CLI::Range(56, 8192))
-      ->option_text("N[,N...]");
-  app.add_option("--device", device, "cpu")
-      ->check(CLI::IsMember({"cpu"}))
-      ->option_text("cpu [cpu]");
-  app.add_option("--threads", threads, "compute threads of the tower [all cores]")
-      ->check(CLI::PositiveNumber)
-      ->option_text("N");
-  app.add_option("--repeats", repeats, "timed calls of each side; the best counts [3]")
-      ->check(CLI::Range(1, 1000))
-      ->option_text("N");
-}
-
 ExitCode BenchCommand::operator()(const Terminal& terminal) const {
   const int count = thread_count(threads);
   at::set_num_threads(count);

@@ -91,15 +91,6 @@ std::string summary(const Outcome& outcome, const std::string& path) {
 
 }  // namespace
 
-void EncodeCommand::add_to(CLI::App& app) {
-  run.add_to(app);
-  media.add_to(app);
-  app.add_option("-o,--output", output, "safetensors file to write")->required();
-  app.add_option("--stages", stages, "stages to write too, or all")
-      ->delimiter(',')
-      ->option_text("NAME[,NAME...]");
-}
-
 ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
   const Checkpoint checkpoint = Checkpoint::open(run.checkpoint);
   const int threads = run.apply_threads();

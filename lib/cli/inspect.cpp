@@ -16,11 +16,6 @@ bool is_checkpoint(const std::filesystem::path& path) {
 
 }  // namespace
 
-void InspectCommand::add_to(CLI::App& app) {
-  media.add_to(app);
-  app.add_option("--checkpoint", checkpoint, "whose tower the pixels are for");
-}
-
 ExitCode InspectCommand::operator()(const Terminal& terminal) const {
   std::optional<Checkpoint> opened;
   if (!checkpoint.empty()) opened = Checkpoint::open(checkpoint);
