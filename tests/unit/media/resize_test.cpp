@@ -47,9 +47,7 @@ Frame aten_resize(Frame& frame, ImageSize target, Resample kernel) {
     case Resample::bilinear:
       resized = at::_upsample_bilinear2d_aa(planes, {target.height, target.width}, false);
       break;
-    default:
-      resized = at::upsample_nearest2d(planes, {target.height, target.width});
-      break;
+    default: resized = at::upsample_nearest2d(planes, {target.height, target.width}); break;
   }
   resized = resized.permute({0, 2, 3, 1}).contiguous();
   Frame result(target);
