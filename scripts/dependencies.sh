@@ -27,7 +27,7 @@ PACKAGES_BUILD=(
   python3 python3-pip                      # fetch the wheel, run the checks of scripts/
   libcli11-dev nlohmann-json3-dev          # command line, JSON
   libssl-dev libxxhash-dev                 # digests
-  libpng-dev libwebp-dev libtiff-dev libstb-dev  # pictures; libjpeg-turbo below
+  libpng-dev zlib1g-dev libwebp-dev libtiff-dev libstb-dev  # pictures; libjpeg-turbo below
   libavformat-dev libavcodec-dev libavutil-dev libswscale-dev  # video
   libarchive-dev                           # .npz
   libgloo-dev                              # headers of the CPU process group

@@ -19,7 +19,7 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)              # checksums a
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp libwebpdemux)  # WebP, animation, EXIF
 pkg_check_modules(TIFF REQUIRED IMPORTED_TARGET libtiff-4)        # TIFF
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)    # zip containers: .npz
-find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED) # GIF and BMP
+find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb REQUIRED) # BMP
 add_library(stb INTERFACE)
 target_include_directories(stb SYSTEM INTERFACE ${STB_INCLUDE_DIR})
 

@@ -10,6 +10,7 @@
 #include "media/image_decoder.h"
 #include "media/pixels.h"
 #include "media/resize_kernels.h"
+#include "media/stb_bmp.h"
 
 namespace vtower {
 namespace {
@@ -113,6 +114,7 @@ class BmpDecoder : public ImageDecoder {
       ByteReader reader(source_.bytes, ByteOrder::little, "bmp");
       reader.seek(bmp.data_offset);
       data = reader.take(stride * static_cast<std::size_t>(bmp.size.height));
+      if (bmp.bits == 24) return decode_24_bits(sink);
     } else {
       runs = expand_runs(bmp, source_.bytes);
       data = runs.span();
@@ -133,6 +135,19 @@ class BmpDecoder : public ImageDecoder {
   }
 
  private:
+  // The common layout; all its lines were found to be there.
+  std::vector<std::string> decode_24_bits(const LineSink& sink) const {
+    const StbPixels pixels = decode_bmp_by_stb(source_.bytes, bmp_.size);
+    const auto width = static_cast<std::size_t>(bmp_.size.width);
+    ByteBuffer line(width * 3 + line_slack);
+    std::memset(line.data(), 0, line.size());
+    for (std::size_t y = 0; y < static_cast<std::size_t>(bmp_.size.height); ++y) {
+      std::memcpy(line.data(), pixels.get() + y * width * 3, width * 3);
+      sink(line.data());
+    }
+    return {};
+  }
+
   ImageSource source_;
   BmpHeader bmp_;
 };
