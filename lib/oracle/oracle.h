@@ -3,8 +3,8 @@
 //
 // One item at a time, no plan, no batching; patches attend to each other when a label made from
 // their own coordinates is equal. It shares the checkpoint's tensors with lib/tower and no line of
-// code. Slow and simple on purpose. Source: hf.md sections 2.4 and 4.3 to 4.9 describe what
-// transformers 5.17.0 computes; here it is computed without its roundings.
+// code. Slow and simple on purpose. Source: the vision models of
+// transformers 5.17.0, computed here without their roundings.
 #pragma once
 
 #include <ATen/core/Tensor.h>
