@@ -43,6 +43,18 @@ def fingerprint(source, command, tool):
     return digest.hexdigest()
 
 
+def write_commands(entries, folder):
+    """The compile commands with the precompiled header, which is GCC's, as a plain one."""
+    plain = {}
+    for entry in entries:
+        for header in re.findall(r"-include (\S+/cmake_pch\.hxx)", entry["command"]):
+            if header not in plain:
+                plain[header] = folder / f"precompiled_{len(plain)}.h"
+                plain[header].write_text(Path(header).read_text().replace("#pragma GCC", "//"))
+            entry["command"] = entry["command"].replace(header, str(plain[header]))
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+
+
 def check(source, build):
     # The compile commands are GCC's; Clang does not know all of its warnings.
     run = subprocess.run([TIDY, "--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p",
@@ -58,8 +70,12 @@ def main(arguments):
     tool = subprocess.run([TIDY, "--version"], capture_output=True, check=True).stdout
     tool += (ROOT / ".clang-tidy").read_bytes()
 
+    commands = build / "tidy-commands"
+    commands.mkdir(exist_ok=True)
+    entries = json.loads((build / "compile_commands.json").read_text())
+    write_commands(entries, commands)
     waiting = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
+    for entry in entries:
         source = Path(entry["directory"], entry["file"]).resolve()
         if source.is_relative_to(ROOT / "lib") and source.suffix == ".cpp":
             waiting[source] = marks / fingerprint(source, entry["command"], tool)
@@ -72,7 +88,7 @@ def main(arguments):
 
     clean = True
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        runs = {pool.submit(check, source, build): mark for source, mark in waiting.items()}
+        runs = {pool.submit(check, source, commands): mark for source, mark in waiting.items()}
         for run in concurrent.futures.as_completed(runs):
             passed, output = run.result()
             if passed:

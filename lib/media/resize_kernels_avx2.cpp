@@ -21,7 +21,7 @@ std::int32_t weight_pair(const std::int16_t* weights) {
 
 // What four taps of one pixel in two lines (a lane each) add to its sums: per lane red, green,
 // blue, nothing.
-VTOWER_AVX2 [[gnu::always_inline]] inline __m256i four_taps(const std::uint8_t* low,
+[[gnu::always_inline]] VTOWER_AVX2 inline __m256i four_taps(const std::uint8_t* low,
                                                             const std::uint8_t* high,
                                                             const std::int16_t* weights) {
   // Taps 0, 1 and 2, 3 of each channel as pairs of 16 bits: r0 r1 g0 g1 b0 b1 - -.
