@@ -43,7 +43,7 @@ void rotate_rows(Element* qkv, const float* cos, const float* sin, std::int64_t 
 
 RotaryEmbedding::RotaryEmbedding(std::int64_t head_dim, double theta, const Placement& placement) {
   const at::Tensor exponents =
-      at::arange(0, head_dim / 2, 2, at::kFloat).div_(static_cast<double>(head_dim / 2));
+      at::arange(0, head_dim / 2, 2, at::kFloat).div_(static_cast<double>(head_dim) / 2.0);
   frequencies_ = at::pow(at::Scalar(theta), exponents).reciprocal().to(placement.device);
 }
 
