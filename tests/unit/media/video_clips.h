@@ -1,8 +1,6 @@
 // The clips of the reference data and what their decoders gave.
 #pragma once
 
-#include "support/doctest.h"
-
 #include <map>
 #include <numeric>
 #include <string>
@@ -14,6 +12,7 @@
 #include "media/video_convert.h"
 #include "media/video_decoder.h"
 #include "media/video_index.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 
 namespace vtower::test {

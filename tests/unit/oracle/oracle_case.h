@@ -6,14 +6,13 @@
 // LibTorch's logging header has a CHECK of its own; doctest's must come after it.
 #include <c10/util/Logging.h>
 //
-#include "support/doctest.h"
-
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/raw_patch_dump.h"
 #include "oracle/oracle.h"
+#include "support/doctest.h"
 #include "support/golden.h"
 #include "support/safetensors_tensor.h"
 
