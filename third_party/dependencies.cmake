@@ -27,6 +27,7 @@ if(VTOWER_VIDEO)  # demuxing and decoding of video
   pkg_check_modules(LIBAV REQUIRED IMPORTED_TARGET libavformat libavcodec libavutil libswscale)
 endif()
 
+find_path(GLOO_INCLUDE_DIR gloo/context.h REQUIRED)  # between ranks; its code is in libtorch_cpu
 include(torch)    # tensors and their kernels
 
 if(VTOWER_TESTS)

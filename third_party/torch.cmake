@@ -19,6 +19,8 @@ file(GLOB VTOWER_NVIDIA_LIBS ${VTOWER_TORCH_PREFIX}/../nvidia/*/lib
 
 add_library(torch_cpu INTERFACE)
 target_include_directories(torch_cpu SYSTEM INTERFACE ${VTOWER_TORCH_PREFIX}/include)
+# What c10d's headers alone ask for.
+set(TORCH_API_INCLUDE_DIR ${VTOWER_TORCH_PREFIX}/include/torch/csrc/api/include)
 # Headers of single operators, never of all: ATen/TensorOperators.h (a * b) included.
 target_compile_definitions(torch_cpu INTERFACE AT_PER_OPERATOR_HEADERS)
 target_link_libraries(torch_cpu INTERFACE
@@ -41,6 +43,9 @@ endif()
 if(VTOWER_HAVE_CUDA)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
+  # Between GPUs; its code comes with libtorch_cuda.
+  find_path(NCCL_INCLUDE_DIR nccl.h REQUIRED
+    HINTS ${VTOWER_TORCH_PREFIX}/../nvidia/nccl/include ${CUDAToolkit_INCLUDE_DIRS})
   # The kernels register themselves when the library is loaded: no symbol asks for it.
   add_library(torch_cuda INTERFACE)
   target_include_directories(torch_cuda SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
