@@ -106,7 +106,9 @@ class DpStore::Thread {
       state_->calls.emplace_back([task] { (*task)(); });
       state_->changed.notify_one();
     }
-    if (result.wait_for(limit) != std::future_status::ready) {
+    // The second look is for a process that was stopped meanwhile, its answer waiting.
+    if (result.wait_for(limit) != std::future_status::ready &&
+        result.wait_for(std::chrono::seconds(1)) != std::future_status::ready) {
       broken_ = true;
       throw lost(address_, "no answer within " + std::to_string(limit.count() / 1000) + " s");
     }

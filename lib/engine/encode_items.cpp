@@ -142,6 +142,11 @@ EncodeResult encode_items(const ItemSource& source, Runner& runner, const Encode
     std::vector<LoadResult> loaded = ahead.get();
     if (b + 1 < result.plan.batches.size()) ahead = load(b + 1);
     run_batch(runner, result.plan.batches[b], std::move(loaded), options.stages, result.items);
+    if (options.on_result) {
+      for (const std::size_t item : result.plan.batches[b].items) {
+        options.on_result(item, result.items[item]);
+      }
+    }
     progress.items_done += result.plan.batches[b].items.size();
     progress.patches_done += result.plan.batches[b].rows;
     if (options.on_progress) options.on_progress(progress);

@@ -35,6 +35,8 @@ struct EncodeOptions {
   int decode_threads = 1;
   std::set<std::string> stages;                      // names of tower/stage_trace.h to keep
   std::function<void(const Progress&)> on_progress;  // called between batches, may be empty
+  // Called for each item of a batch once it has run; may move the result away. May be empty.
+  std::function<void(std::size_t item, ItemResult& result)> on_result;
 };
 
 struct EncodeResult {
