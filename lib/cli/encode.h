@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/dp_arguments.h"
 #include "cli/exit_code.h"
 #include "cli/media_arguments.h"
 #include "cli/run_arguments.h"
@@ -14,6 +15,7 @@ namespace vtower::cli {
 
 struct EncodeCommand {
   RunArguments run;
+  DpArguments dp;
   MediaArguments media;
   std::string output;
   std::vector<std::string> stages;

@@ -18,6 +18,7 @@ class FileSource final : public ItemSource {
              const MediaOptions& options);
 
   [[nodiscard]] std::size_t size() const override { return entries_.size(); }
+  [[nodiscard]] const std::filesystem::path& path(std::size_t i) const { return entries_[i].path; }
   [[nodiscard]] std::variant<ItemHeader, ItemFailure> header(std::size_t i) const override;
   [[nodiscard]] std::variant<LoadedItem, ItemFailure> load(std::size_t i) const override;
 

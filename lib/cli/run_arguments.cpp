@@ -1,5 +1,6 @@
 #include "cli/run_arguments.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "cli/choice.h"
@@ -10,6 +11,7 @@ namespace {
 const Choices<Mode> modes{{"eager", Mode::eager},
                           {"graph", Mode::graph},
                           {"graph-plan", Mode::graph_plan},
+                          {"dp", Mode::dp},
                           {"oracle", Mode::oracle}};
 const Choices<Oversize> oversizes{{"error", Oversize::error}, {"eager", Oversize::eager}};
 
@@ -28,13 +30,15 @@ std::string_view to_string(Mode mode) noexcept {
     case Mode::eager: return "eager";
     case Mode::graph: return "graph";
     case Mode::graph_plan: return "graph-plan";
+    case Mode::dp: return "dp";
     case Mode::oracle: return "oracle";
   }
   return "unknown";
 }
 
-int thread_count(int asked) {
-  return asked > 0 ? asked : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+int thread_count(int asked, int processes) {
+  if (asked > 0) return asked;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / processes);
 }
 
 void RunArguments::add_to(CLI::App& app) {
@@ -58,7 +62,7 @@ void RunArguments::add_to(CLI::App& app) {
       ->group("Graph");
   app.add_flag("--poison", poison, "overwrite all that a batch does not write, before each batch")
       ->group("Graph");
-  app.add_option("--threads", threads, "compute and decode threads [all cores]")
+  app.add_option("--threads", threads, "compute and decode threads [all cores, shared by local ranks]")
       ->check(CLI::PositiveNumber)
       ->option_text("N")
       ->group("Run");

@@ -12,10 +12,11 @@
 
 namespace vtower::cli {
 
-// `asked`, or the cores this process may use where nothing (0) was asked.
-int thread_count(int asked);
+// `asked`, or the cores this process may use where nothing (0) was asked: its share of them where
+// several processes of a run are on this machine.
+int thread_count(int asked, int processes = 1);
 
-enum class Mode { eager, graph, graph_plan, oracle };
+enum class Mode { eager, graph, graph_plan, dp, oracle };
 enum class Oversize { error, eager };
 
 std::string_view to_string(Mode mode) noexcept;
@@ -33,11 +34,15 @@ struct RunArguments {
   // Declares CHECKPOINT and the options.
   void add_to(CLI::App& app);
 
+  // Resolves auto. Throws Error{mode_unavailable} like placement().
+  [[nodiscard]] c10::Device resolved_device() const;
+
   // Resolves auto. Throws Error{mode_unavailable} for a device that this build or machine lacks.
   [[nodiscard]] Placement placement(const Checkpoint& opened) const;
 
-  // Sets the process's compute threads, once, and returns their number.
-  int apply_threads() const;
+  // Sets the process's compute threads, once, and returns their number. `processes` of the run
+  // share this machine.
+  int apply_threads(int processes = 1) const;
 };
 
 }  // namespace vtower::cli

@@ -32,9 +32,13 @@ c10::Device device_of(const std::string& name) {
 
 }  // namespace
 
+c10::Device RunArguments::resolved_device() const {
+  return device_of(device);
+}
+
 Placement RunArguments::placement(const Checkpoint& opened) const {
   Placement placement;
-  placement.device = device_of(device);
+  placement.device = resolved_device();
   if (dtype == "auto") {
     placement.dtype = opened.weights().main_dtype();
   } else {
@@ -43,8 +47,8 @@ Placement RunArguments::placement(const Checkpoint& opened) const {
   return placement;
 }
 
-int RunArguments::apply_threads() const {
-  const int count = thread_count(threads);
+int RunArguments::apply_threads(int processes) const {
+  const int count = thread_count(threads, processes);
   at::set_num_threads(count);
   return count;
 }

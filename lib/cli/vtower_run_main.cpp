@@ -1,8 +1,9 @@
-#include <c10/util/Exception.h>
-
-#include <new>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
 
 #include "cli/command_line.h"
+#include "cli/stop.h"
 #include "cli/vtower_main.h"
 
 namespace vtower::cli {
@@ -17,21 +18,12 @@ ExitCode run_verb(const CommandLine& line) {
   return line.bench(terminal);
 }
 
-int stop(const Terminal& terminal, ErrorKind kind, const std::string& message) {
-  terminal.complain(message);
-  const int code = static_cast<int>(exit_code_of(kind));
-  terminal.report(
-      {{"error", {{"class", to_string(kind)}, {"message", message}}}, {"exit_code", code}});
-  return code;
-}
-
-// LibTorch reports a failed allocation of a CPU as a plain error.
-ErrorKind kind_of(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
-  const bool memory = text.find("not enough memory") != std::string::npos ||
-                      text.find("out of memory") != std::string::npos ||
-                      text.find("can't allocate memory") != std::string::npos;
-  return memory ? ErrorKind::memory : ErrorKind::device;
+int code_of(const CommandLine& line) {
+  try {
+    return static_cast<int>(run_verb(line));
+  } catch (...) {
+    return report_stop(line.terminal(), current_stop());
+  }
 }
 
 }  // namespace
@@ -39,19 +31,13 @@ ErrorKind kind_of(const c10::Error& error) {
 int vtower_run_main(int argc, char** argv) {
   CommandLine line;
   if (const auto ended = line.parse(argc, argv)) return static_cast<int>(*ended);
-  const Terminal& terminal = line.terminal();
-  try {
-    return static_cast<int>(run_verb(line));
-  } catch (const Error& error) {
-    return stop(terminal, error.kind(), error.what());
-  } catch (const std::bad_alloc&) {
-    return stop(terminal, ErrorKind::memory, "[vtower] out of memory");
-  } catch (const c10::Error& error) {
-    return stop(terminal, kind_of(error),
-                std::string("[libtorch] ") + error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return stop(terminal, ErrorKind::device, std::string("[vtower] ") + error.what());
-  }
+  const int code = code_of(line);
+  if (line.verb() != "encode" || line.encode.run.mode != Mode::dp) return code;
+  // A rank may leave a thread behind that waits for a file, a GPU or another host: nothing may be
+  // taken down under it.
+  std::cout.flush();
+  std::cerr.flush();
+  std::_Exit(code);
 }
 
 }  // namespace vtower::cli

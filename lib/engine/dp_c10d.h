@@ -26,7 +26,8 @@ inline c10::intrusive_ptr<c10d::Store> connect_store(const DpStoreAddress& addre
 // What c10d says, without its stack trace and the lines below the first.
 inline std::string first_line(const std::exception& error) {
   const auto* c10_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
+  const std::string text =
+      c10_error != nullptr ? c10_error->what_without_backtrace() : error.what();
   return text.substr(0, text.find('\n'));
 }
 

@@ -42,8 +42,8 @@ class Every {
   AttendedClock::Duration next_;
 };
 
-inline constexpr std::chrono::milliseconds dp_poll{10};     // between looks at the store
-inline constexpr std::chrono::milliseconds dp_beat{250};    // of rank 0's sign of life
+inline constexpr std::chrono::milliseconds dp_poll{10};      // between looks at the store
+inline constexpr std::chrono::milliseconds dp_beat{250};     // of rank 0's sign of life
 inline constexpr std::chrono::milliseconds dp_sample{1000};  // of a worker's activity
 
 }  // namespace vtower

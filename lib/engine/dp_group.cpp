@@ -46,13 +46,17 @@ struct Guest {
   std::string identity;  // of its GPU
   std::string target;    // the address under which it found rank 0
   bool shares = false;
+  std::optional<ErrorKind> refusal;
+  std::string why;
 };
 
 Guest guest_of(const std::string& bytes) {
   try {
     const Json json = Json::from_msgpack(bytes);
-    return {json.at("host"),     json.at("version"), json.at("device"),
-            json.at("identity"), json.at("target"),  json.at("shares")};
+    Guest guest{json.at("host"),   json.at("version"), json.at("device"), json.at("identity"),
+                json.at("target"), json.at("shares"),  std::nullopt,      json.at("why")};
+    if (!guest.why.empty()) guest.refusal = static_cast<ErrorKind>(json.at("refusal").get<int>());
+    return guest;
   } catch (const Json::exception&) {
     throw unavailable("another program, or another version of vtower, takes part under this port");
   }
@@ -98,15 +102,15 @@ DpGroup::DpGroup(const DpPlace& place, DpStore store, RankWatch* watch)
     : place_(place),
       store_(std::move(store)),
       watch_(watch),
-      arrived_(static_cast<std::size_t>(place.world_size), false) {}
+      answers_(static_cast<std::size_t>(place.world_size), true) {}
 
 std::optional<std::string> DpGroup::ended(int rank) const {
   return watch_ != nullptr ? watch_->ended(rank) : std::nullopt;
 }
 
 int DpGroup::ranks_on_this_host() const {
-  return static_cast<int>(std::count(hosts_.begin(), hosts_.end(),
-                                     hosts_[static_cast<std::size_t>(place_.rank)]));
+  return static_cast<int>(
+      std::count(hosts_.begin(), hosts_.end(), hosts_[static_cast<std::size_t>(place_.rank)]));
 }
 
 std::optional<int> DpGroup::meet(const DpIntroduction& self) {
@@ -117,22 +121,26 @@ std::optional<int> DpGroup::meet(const DpIntroduction& self) {
                        {"device", self.device.is_cpu() ? "cpu" : "cuda"},
                        {"identity", device_identity(self.device)},
                        {"target", resolved(store_.address().host)},
-                       {"shares", self.sharing == GpuSharing::allowed}}));
+                       {"shares", self.sharing == GpuSharing::allowed},
+                       {"refusal",
+                        static_cast<int>(self.refusal ? self.refusal->kind() : ErrorKind::peer)},
+                       {"why", self.refusal ? self.refusal->message() : ""}}));
   return leads() ? meet_as_leader() : meet_as_follower();
 }
 
 std::optional<int> DpGroup::meet_as_leader() {
-  std::vector<Guest> guests(arrived_.size());
+  std::vector<Guest> guests(answers_.size());
+  std::vector<bool> arrived(answers_.size());
   std::vector<int> missing;
   const auto until = Clock::now() + timeout();
   do {
     missing.clear();
     for (int r = 0; r < place_.world_size; ++r) {
       const auto index = static_cast<std::size_t>(r);
-      if (arrived_[index]) continue;
+      if (arrived[index]) continue;
       if (const auto hello = store_.find(key("hello", r))) {
         guests[index] = guest_of(*hello);
-        arrived_[index] = true;
+        arrived[index] = true;
       } else if (const auto end = ended(r)) {
         throw Error(ErrorKind::peer, "dp",
                     "rank " + std::to_string(r) + " " + *end + " before the ranks had met");
@@ -143,9 +151,15 @@ std::optional<int> DpGroup::meet_as_leader() {
     if (!missing.empty()) std::this_thread::sleep_for(poll);
   } while (!missing.empty() && Clock::now() < until);
   if (!missing.empty()) {
+    for (const int rank : missing) give_up(rank);
     throw Error(ErrorKind::peer, "dp",
-                list(missing) + " of " + std::to_string(place_.world_size) + " did not come within " +
-                    std::to_string(timeout().count() / 1000) + " s");
+                list(missing) + " of " + std::to_string(place_.world_size) +
+                    " did not come within " + std::to_string(timeout().count() / 1000) + " s");
+  }
+  for (std::size_t r = 0; r < guests.size(); ++r) {
+    if (guests[r].refusal) {
+      throw Error(*guests[r].refusal, "rank " + std::to_string(r), guests[r].why);
+    }
   }
   const bool shared = check_devices(guests);
   backend_ = self_.device.is_cpu() || shared ? DpBackend::gloo : DpBackend::nccl;
@@ -195,7 +209,7 @@ void DpGroup::finish(int exit_code) {
   store_.set("verdict", std::to_string(exit_code));
   const auto until = Clock::now() + std::min<Clock::duration>(farewell, timeout());
   for (int r = 1; r < place_.world_size; ++r) {
-    if (!arrived_[static_cast<std::size_t>(r)]) continue;
+    if (!answers_[static_cast<std::size_t>(r)]) continue;
     while (!store_.find(key("bye", r)) && !ended(r) && Clock::now() < until) {
       std::this_thread::sleep_for(poll);
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "engine/dp_link.h"
 #include "engine/dp_store.h"
 
@@ -32,6 +33,7 @@ struct DpIntroduction {
   std::string version;  // all must be equal
   c10::Device device = c10::kCPU;
   GpuSharing sharing = GpuSharing::refused;
+  std::optional<Error> refusal;  // why this rank cannot run: rank 0 throws it
 };
 
 // Steps are taken by all ranks: meet, link, the run, finish. Not thread-safe.
@@ -42,8 +44,8 @@ class DpGroup {
 
   // Waits for all ranks. Returns rank 0's verdict (an exit code) where it ended the run instead.
   // Throws Error{peer} naming the ranks that did not come in time or have ended;
-  // Error{mode_unavailable} on rank 0 when versions or kinds of device differ, or two ranks would
-  // share a GPU without leave.
+  // Error{mode_unavailable} on rank 0 when versions or kinds of device differ, two ranks would
+  // share a GPU without leave, or a rank brings a refusal.
   std::optional<int> meet(const DpIntroduction& self);
 
   // Joins the process group: NCCL where every rank has a GPU of its own, else Gloo.
@@ -62,7 +64,7 @@ class DpGroup {
   [[nodiscard]] std::optional<std::string> ended(int rank) const;
 
   // Rank 0: a rank that will not answer any more; finish() does not wait for it.
-  void give_up(int rank) { arrived_[static_cast<std::size_t>(rank)] = false; }
+  void give_up(int rank) { answers_[static_cast<std::size_t>(rank)] = false; }
   // Rank 0: tells the others the exit code of the run and waits a while until they know.
   void finish(int exit_code);
   // Other ranks: the code, once rank 0 has told it; says that this rank has seen it.
@@ -79,7 +81,7 @@ class DpGroup {
   std::vector<std::string> hosts_;
   std::string meeting_address_;  // of rank 0, as other hosts reach it
   DpBackend backend_ = DpBackend::gloo;
-  std::vector<bool> arrived_;
+  std::vector<bool> answers_;
   std::shared_ptr<DpLink> link_;
 };
 

@@ -24,11 +24,11 @@ std::string seconds_of(std::chrono::milliseconds time) {
 struct Peer {
   enum class State { running, finished, lost };
   State state = State::running;
-  bool alike = false;       // its statements were compared
-  std::size_t events = 0;   // handled
+  bool alike = false;      // its statements were compared
+  std::size_t events = 0;  // handled
   std::int64_t beats = 0;
   Duration last_sign{};
-  std::string header;       // of the message whose payload is under way
+  std::string header;  // of the message whose payload is under way
   std::optional<DpTransfer> transfer;
 };
 
@@ -89,8 +89,8 @@ class Lead {
         handle(rank, unpack(other.header, *payload));
         return;
       }
-      const auto header = group_.store().take("event/" + std::to_string(rank) + "/" +
-                                              std::to_string(other.events));
+      const auto header =
+          group_.store().take("event/" + std::to_string(rank) + "/" + std::to_string(other.events));
       if (!header) {
         // what it had to say before its end has been heard
         if (const auto end = group_.ended(rank)) lose(rank, ErrorKind::peer, *end);
@@ -161,15 +161,15 @@ class Lead {
   void keep(int rank, DpMessage message) {
     if (!form_) form_ = message.form;
     if (!(message.form == *form_)) {
-      throw Error(ErrorKind::mode_unavailable, "dp",
-                  rank_name(rank) + " puts out " + message.form.text() + ", others " +
-                      form_->text());
+      throw Error(
+          ErrorKind::mode_unavailable, "dp",
+          rank_name(rank) + " puts out " + message.form.text() + ", others " + form_->text());
     }
     for (auto& [index, result] : message.results) {
       if (index >= results_.size() || result_.ranks[index] != rank) {
-        throw Error(ErrorKind::peer, "dp",
-                    rank_name(rank) + " sent item " + std::to_string(index) +
-                        ", which is not its own");
+        throw Error(
+            ErrorKind::peer, "dp",
+            rank_name(rank) + " sent item " + std::to_string(index) + ", which is not its own");
       }
       if (const auto* item = std::get_if<EncodedItem>(&result)) {
         progress_.patches_done += item->embeddings.grid.patches();

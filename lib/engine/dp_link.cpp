@@ -23,8 +23,8 @@ class GlooLink final : public DpLink {
         c10d::ProcessGroupGloo::createDeviceForHostname(options.address));
     try {
       group_ = c10::make_intrusive<c10d::ProcessGroupGloo>(
-          connect_store(options.store, options.timeout, "gloo/"), options.rank,
-          options.world_size, group_options);
+          connect_store(options.store, options.timeout, "gloo/"), options.rank, options.world_size,
+          group_options);
     } catch (const std::exception& error) {
       throw Error(ErrorKind::peer, "dp",
                   "rank " + std::to_string(options.rank) + " at " + options.address +

@@ -35,9 +35,9 @@ class DpLink {
 struct DpLinkOptions {
   int rank = 0;
   int world_size = 1;
-  DpStoreAddress store;                // of a server that is up
-  std::string address;                 // of this host, as other ranks reach it (gloo)
-  c10::Device device = c10::kCPU;      // of this rank's tower (nccl)
+  DpStoreAddress store;                 // of a server that is up
+  std::string address;                  // of this host, as other ranks reach it (gloo)
+  c10::Device device = c10::kCPU;       // of this rank's tower (nccl)
   std::chrono::milliseconds timeout{};  // of each piece of a message
 };
 

@@ -48,8 +48,7 @@ class NcclLink final : public DpLink {
 
   at::Tensor receive(std::int64_t bytes, int from) override {
     const c10::cuda::CUDAGuard guard(options_.device);
-    const at::Tensor all =
-        at::empty({bytes}, at::TensorOptions(at::kByte).device(options_.device));
+    const at::Tensor all = at::empty({bytes}, at::TensorOptions(at::kByte).device(options_.device));
     for (std::int64_t first = 0; first < bytes; first += piece_bytes) {
       std::vector<at::Tensor> piece{all.narrow(0, first, std::min(piece_bytes, bytes - first))};
       finish([&] { return group_->recv(piece, from, 0); }, from);

@@ -110,7 +110,8 @@ Json parsed(const std::string& header) {
 
 OutputForm OutputForm::of(const ItemEmbeddings& item) {
   return {c10::toString(item.embeddings.scalar_type()), item.embeddings.size(1),
-          static_cast<std::int64_t>(item.deepstack.size()), item.embeddings.is_cpu() ? "cpu" : "cuda"};
+          static_cast<std::int64_t>(item.deepstack.size()),
+          item.embeddings.is_cpu() ? "cpu" : "cuda"};
 }
 
 std::string OutputForm::text() const {
@@ -125,15 +126,14 @@ PackedMessage pack(const DpMessage& message) {
     results.push_back(result_json(result, payload));
   }
   at::Tensor bytes = payload.finish();
-  const Json header{{"kind", static_cast<int>(message.kind)},
-                    {"statements", message.statements},
-                    {"form",
-                     {message.form.dtype, message.form.width, message.form.levels,
-                      message.form.device}},
-                    {"results", std::move(results)},
-                    {"error", static_cast<int>(message.error)},
-                    {"text", message.text},
-                    {"bytes", bytes.size(0)}};
+  const Json header{
+      {"kind", static_cast<int>(message.kind)},
+      {"statements", message.statements},
+      {"form", {message.form.dtype, message.form.width, message.form.levels, message.form.device}},
+      {"results", std::move(results)},
+      {"error", static_cast<int>(message.error)},
+      {"text", message.text},
+      {"bytes", bytes.size(0)}};
   PackedMessage packed{{}, std::move(bytes)};
   Json::to_msgpack(header, packed.header);
   return packed;

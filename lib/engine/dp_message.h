@@ -33,11 +33,11 @@ struct DpMessage {
   enum class Kind { prepared, results, finished, failed };
   Kind kind = Kind::finished;
 
-  Statements statements;              // prepared
-  OutputForm form;                    // results
+  Statements statements;               // prepared
+  OutputForm form;                     // results
   std::vector<IndexedResult> results;  // results
-  ErrorKind error = ErrorKind::peer;  // failed
-  std::string text;                   // failed
+  ErrorKind error = ErrorKind::peer;   // failed
+  std::string text;                    // failed
 };
 
 // The tensor holds the rows of all results, without any padding between ranks or items beyond the

@@ -51,9 +51,9 @@ struct AddressList {
     hints.ai_socktype = SOCK_DGRAM;
     const int code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &first);
     if (code != 0 || first == nullptr) {
-      throw Error(ErrorKind::peer, "dp",
-                  "the name of rank 0's host, " + host + ", does not resolve: " +
-                      ::gai_strerror(code));
+      throw Error(
+          ErrorKind::peer, "dp",
+          "the name of rank 0's host, " + host + ", does not resolve: " + ::gai_strerror(code));
     }
   }
   ~AddressList() { ::freeaddrinfo(first); }
@@ -232,9 +232,8 @@ std::string address_towards(const std::string& host, std::uint16_t port) {
     sockaddr_storage own{};
     socklen_t length = sizeof(own);
     // connecting a datagram socket sends nothing: it asks the routing table
-    const bool found =
-        ::connect(socket, entry->ai_addr, entry->ai_addrlen) == 0 &&
-        ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) == 0;
+    const bool found = ::connect(socket, entry->ai_addr, entry->ai_addrlen) == 0 &&
+                       ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) == 0;
     ::close(socket);
     if (found) return numeric(reinterpret_cast<const sockaddr*>(&own), length);
   }

@@ -49,8 +49,7 @@ DpPlan make_plan(const std::vector<Header>& headers, const DpWork& work,
       sound.push_back(i);
     }
   }
-  plan.assignment =
-      assign_items(grids, options.world_size, options.balance, dp_cost(work.config));
+  plan.assignment = assign_items(grids, options.world_size, options.balance, dp_cost(work.config));
   for (std::vector<std::size_t>& items : plan.assignment.items) {
     std::vector<GridThw> own;
     for (std::size_t& item : items) {
@@ -88,8 +87,8 @@ std::string digest(const std::vector<Header>& headers) {
 // What a rank without items would have put out.
 ItemEmbeddings empty_output(const DpWork& work) {
   const auto none = [&] {
-    return at::empty({0, work.config.out_width}, at::TensorOptions(work.placement.scalar_type())
-                                                     .device(work.placement.device));
+    return at::empty({0, work.config.out_width},
+                     at::TensorOptions(work.placement.scalar_type()).device(work.placement.device));
   };
   ItemEmbeddings output{{}, none(), {}};
   output.deepstack.assign(work.config.deepstack_blocks.size(), none());
@@ -109,8 +108,8 @@ DpMessage failure_message(const std::exception_ptr& error) {
     message.text = "out of memory";
   } catch (const c10::Error& torch) {
     message.text = torch.what_without_backtrace();
-    message.error = message.text.find("memory") != std::string::npos ? ErrorKind::memory
-                                                                     : ErrorKind::device;
+    message.error =
+        message.text.find("memory") != std::string::npos ? ErrorKind::memory : ErrorKind::device;
   } catch (const std::exception& other) {
     message.error = ErrorKind::device;
     message.text = other.what();

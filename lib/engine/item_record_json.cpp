@@ -30,8 +30,7 @@ ImageSize size_of(const Json& json) {
 Json video_json(const VideoRecord& video) {
   Json frames = Json::array();
   for (const SampledFrame& frame : video.frames) {
-    frames.push_back(
-        {frame.index, frame.seconds, frame.sha256, optional_json(frame.replaced_by)});
+    frames.push_back({frame.index, frame.seconds, frame.sha256, optional_json(frame.replaced_by)});
   }
   return {{"frame_count", video.frame_count},
           {"header_frame_count", optional_json(video.header_frame_count)},
