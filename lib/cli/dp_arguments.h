@@ -33,7 +33,7 @@ struct DpJob {
   std::string address;
   int port = 0;
   bool store_is_there = false;  // torchrun's agent serves it; otherwise rank 0 does
-  std::string attempt;          // torchrun starts a failed job again
+  std::string attempt = "0";    // torchrun starts a failed job again
 };
 
 // From RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT (torchrun and its like), else from

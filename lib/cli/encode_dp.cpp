@@ -1,6 +1,7 @@
 #include "cli/encode_dp.h"
 
 #include <ATen/Context.h>
+#include <c10/util/Logging.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -249,6 +250,9 @@ ExitCode encode_dp(const EncodeCommand& command, const Terminal& terminal) {
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
   ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 1);
   // Left to the process's end: threads that hang may still use it.
+  // What c10d logs is in its errors too.
+  ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
+  c10::initLogging();
   auto* run = new DpRun(command, terminal, job);
   return job.rank == 0 ? run->lead() : run->follow();
 }

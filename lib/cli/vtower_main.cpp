@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -18,8 +17,6 @@ int vtower_main(int argc, char** argv) {
   std::error_code ignored;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ignored);
   const std::filesystem::path runner = self.parent_path() / "vtower-run";
-  // What c10d logs, the errors say as well. Read by LibTorch before main().
-  ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   ::execv(runner.c_str(), argv);
   line.terminal().complain("[vtower] " + runner.string() + " cannot be started: " +
                            std::strerror(errno) + "; it belongs beside vtower");
