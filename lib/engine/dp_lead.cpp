@@ -218,11 +218,13 @@ class Lead {
       const DpLoss& loss = result_.lost.front();
       throw Error(loss.kind, "dp", loss.message + " before the run had begun");
     }
+    const std::string cause = result_.lost.empty() ? "" : result_.lost.front().message;
     for (int r = 0; r < static_cast<int>(peers_.size()); ++r) {
       if (peer(r).state != Peer::State::running) continue;
       result_.lost.push_back({r, ErrorKind::peer,
-                              rank_name(r) + " had not finished within " +
-                                  seconds_of(group_.timeout()) + " (--timeout) of that"});
+                              rank_name(r) + " was stopped " + seconds_of(group_.timeout()) +
+                                  " (--timeout) after the last sign of a lost rank (" + cause +
+                                  ")"});
     }
     for (std::size_t i = 0; i < results_.size(); ++i) {
       if (results_[i]) {
