@@ -4,6 +4,8 @@
 #include <numeric>
 #include <optional>
 
+#include "tower/seq_plan.h"
+
 namespace vtower {
 namespace {
 

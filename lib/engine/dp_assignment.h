@@ -5,10 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "checkpoint/vision_config.h"
 #include "core/grid_thw.h"
 
 namespace vtower {
+
+struct VisionConfig;
 
 // What an item costs a tower, in floating-point operations: per_row for each patch, per_pair for
 // each pair of patches that attend to each other in blocks of full attention (a frame's patches).
