@@ -33,6 +33,7 @@ class DpStore {
   [[nodiscard]] const DpStoreAddress& address() const noexcept;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
 
+  // Others may see it a little later.
   void set(const std::string& key, const std::string& value);
   // Empty where nobody has set the key yet.
   [[nodiscard]] std::optional<std::string> find(const std::string& key);
