@@ -62,7 +62,8 @@ void RunArguments::add_to(CLI::App& app) {
       ->group("Graph");
   app.add_flag("--poison", poison, "overwrite all that a batch does not write, before each batch")
       ->group("Graph");
-  app.add_option("--threads", threads, "compute and decode threads [all cores, shared by local ranks]")
+  app.add_option("--threads", threads,
+                 "compute and decode threads [all cores, shared by local ranks]")
       ->check(CLI::PositiveNumber)
       ->option_text("N")
       ->group("Run");
