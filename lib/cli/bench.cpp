@@ -46,15 +46,22 @@ DType dtype_of(const std::string& name) {
 void say_row(const Json& row, const Terminal& terminal) {
   char text[200];
   if (row["axis"] == "preprocess") {
-    std::snprintf(text, sizeof(text), "%-10s %-28s %8.2f ms   ceiling %8.2f ms   %.2f x",
-                  "preprocess", "JPEG 1024 -> 1036, 1 thread", row["seconds"].get<double>() * 1e3,
-                  row["ceiling_seconds"].get<double>() * 1e3, row["ratio"].get<double>());
+    const std::string what = row["input"].get<std::string>().substr(0, 24) + " -> " +
+                             std::to_string(row["resized"][1].get<int>()) + " x " +
+                             std::to_string(row["resized"][0].get<int>());
+    const int length = std::snprintf(text, sizeof(text), "%-10s %-38s %8.2f ms", "preprocess",
+                                     what.c_str(), row["seconds"].get<double>() * 1e3);
+    if (row.contains("ratio")) {
+      std::snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length),
+                    "   bare decode %8.2f ms   %.2f x", row["ceiling_seconds"].get<double>() * 1e3,
+                    row["ratio"].get<double>());
+    }
   } else {
     const std::string what = row["dtype"].get<std::string>() + " " +
                              std::to_string(row["side_px"].get<int>()) + " px, " +
                              std::to_string(row["patches"].get<int>()) + " patches";
     std::snprintf(text, sizeof(text),
-                  "%-10s %-28s %8.1f ms   %6.1f of %6.1f GFLOP/s   %.2f of the ceiling", "tower",
+                  "%-10s %-38s %8.1f ms   %6.1f of %6.1f GFLOP/s   %.2f of the ceiling", "tower",
                   what.c_str(), row["seconds"].get<double>() * 1e3, row["gflops"].get<double>(),
                   row["ceiling_gflops"].get<double>(), row["ratio"].get<double>());
   }
@@ -74,7 +81,17 @@ ExitCode BenchCommand::operator()(const Terminal& terminal) const {
     say_row(row, terminal);
     rows.push_back(std::move(row));
   };
-  if (wants("preprocess")) add(bench_preprocess(repeats));
+  if (!inputs.empty() && checkpoint.empty()) {
+    throw Error(ErrorKind::usage, "bench",
+                "--inputs needs CHECKPOINT, whose limits they are under");
+  }
+  if (wants("preprocess") && inputs.empty()) add(bench_preprocess(repeats));
+  if (wants("preprocess") && !inputs.empty()) {
+    const PixelSpec spec = Checkpoint::open(checkpoint).preprocessor().pixels;
+    for (const std::string& input : inputs) {
+      add(bench_preprocess(input, spec, MediaOptions{}, repeats));
+    }
+  }
   for (const std::string& dtype : dtypes) {
     if (!wants("tower")) break;
     std::optional<TemporaryCheckpoint> random;

@@ -16,6 +16,7 @@ enum class BenchAxis { preprocess, tower };
 struct BenchCommand {
   std::string checkpoint;  // empty: random weights of `shape`
   std::string shape = "qwen2-vl-2b";
+  std::vector<std::string> inputs;  // pictures to preprocess; empty: a made one
   std::vector<std::string> axes{"preprocess", "tower"};
   std::vector<std::string> dtypes{"fp32", "bf16"};
   std::vector<std::int64_t> sides{448, 1036};

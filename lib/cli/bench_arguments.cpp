@@ -15,6 +15,10 @@ void BenchCommand::add_to(CLI::App& app) {
       ->delimiter(',')
       ->check(CLI::IsMember({"preprocess", "tower"}))
       ->option_text("NAME[,NAME]");
+  app.add_option("--inputs", inputs,
+                 "pictures to preprocess, under CHECKPOINT's limits [a made JPEG]")
+      ->delimiter(',')
+      ->option_text("FILE[,FILE...]");
   app.add_option("--dtypes", dtypes, "of the tower [fp32,bf16]")
       ->delimiter(',')
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))

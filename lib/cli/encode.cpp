@@ -96,7 +96,7 @@ ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
   const int threads = run.apply_threads();
   ModeRun mode(run, checkpoint, threads);
   const PixelSpec spec = media.apply_to(checkpoint.preprocessor().pixels);
-  const FileSource source(media.paths(), spec, media.options);
+  const FileSource source(media.paths(), spec, media.options, threads);
 
   EncodeOptions options;
   options.max_batch_rows = mode.max_batch_rows();

@@ -30,6 +30,7 @@ Json video_json(const VideoRecord& video) {
           {"header_frame_count", or_null(video.header_frame_count)},
           {"fps", or_null(video.fps)},
           {"fps_origin", video.fps_origin},
+          {"sampled_fps", or_null(video.sampled_fps)},
           {"rule", video.rule},
           {"frames_asked", or_null(video.frames_asked)},
           {"start_seconds", video.start_seconds},
