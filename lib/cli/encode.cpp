@@ -15,15 +15,8 @@ namespace {
 
 // The stages asked for, checked against those that this tower has.
 std::set<std::string> stages_of(const VisionConfig& config, const std::vector<std::string>& asked) {
-  std::set<std::string> known{"normalized", "patch_embed", "block_input", "merger"};
-  if (config.family == Family::qwen3_vl) known.insert("pos_embed");
-  for (std::int64_t i = 0; i < config.depth; ++i) {
-    const std::string block = "block." + std::to_string(i);
-    known.insert({block, block + ".attn", block + ".mlp"});
-  }
-  for (std::size_t j = 0; j < config.deepstack_blocks.size(); ++j) {
-    known.insert("deepstack." + std::to_string(j));
-  }
+  const std::vector<std::string> declared = declared_stages(config);
+  const std::set<std::string> known(declared.begin(), declared.end());
   std::set<std::string> stages;
   for (const std::string& name : asked) {
     if (name == "all") {
@@ -114,6 +107,7 @@ ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
               {"profile", profile_json(media)},
               {"plan", plan_json(result.plan)},
               {"attestation", mode.attestation()},
+              {"ledger", ledger_json(mode.ledger())},
               {"items", items_json(outcome, run.mode, spec.layout.merge_size)},
               {"failed", to_json(outcome.failed)}};
   if (!outcome.encoded.empty()) {

@@ -43,6 +43,7 @@ class OversizeRunner final : public Runner {
     ++oversize_;
     return eager_.run(patches, trace);
   }
+  LedgerRecord ledger() const override { return joined(padded_->ledger(), eager_.ledger()); }
   [[nodiscard]] std::int64_t oversize() const noexcept { return oversize_; }
 
  private:

@@ -1,4 +1,5 @@
 #include <ATen/cuda/CUDAGraph.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -37,7 +38,9 @@ class GraphRunner final : public Runner {
         options_(std::move(options)),
         record_(record),
         stream_(c10::cuda::getStreamFromPool(false, tower.placement().device.index())),
-        pool_(at::cuda::graph_pool_handle()) {}
+        pool_(at::cuda::graph_pool_handle()),
+        ledger_(tower),
+        norm_range_(at::empty({2, 3}, at::TensorOptions().pinned_memory(true))) {}
 
   std::vector<ItemEmbeddings> run(const RawPatches& patches, const StageTrace& trace) override {
     if (trace.active()) {
@@ -66,9 +69,13 @@ class GraphRunner final : public Runner {
     ++record_.replays;
     std::vector<ItemEmbeddings> items =
         split_output(captured.output, patches.grids(), config.layout.merge_size, Ownership::copy);
+    norm_range_.copy_(captured.output.ledger.norm_range, /*non_blocking=*/true);
     stream_.synchronize();
+    ledger_.add(captured.output.ledger, norm_range_);
     return items;
   }
+
+  LedgerRecord ledger() const override { return ledger_.record(); }
 
  private:
   struct Entry {
@@ -143,6 +150,8 @@ class GraphRunner final : public Runner {
   GraphRecord& record_;
   c10::cuda::CUDAStream stream_;
   c10::MempoolId_t pool_;
+  LedgerCheck ledger_;
+  at::Tensor norm_range_;  // float32 [2, 3], pinned
   Graphs graphs_;
   std::list<CaptureKey> recent_;  // most recently replayed first
 };
