@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "checkpoint/synth.h"
+#include "cli/bench_packing.h"
 #include "cli/bench_preprocess.h"
 #include "cli/bench_tower.h"
 #include "cli/record.h"
@@ -56,6 +57,15 @@ void say_row(const Json& row, const Terminal& terminal) {
                     "   bare decode %8.2f ms   %.2f x", row["ceiling_seconds"].get<double>() * 1e3,
                     row["ratio"].get<double>());
     }
+  } else if (row["axis"] == "packing") {
+    const auto share = [&](const char* set, const char* side) {
+      return row[set][side]["useful_share"].get<double>();
+    };
+    std::snprintf(text, sizeof(text),
+                  "%-10s %-38s packed %.3f (reference %.3f), singles %.3f (reference %.3f) useful",
+                  "packing", "512 pictures, 224 to 1500 px", share("packed", "ours"),
+                  share("packed", "reference"), share("singles", "ours"),
+                  share("singles", "reference"));
   } else {
     const std::string what = row["dtype"].get<std::string>() + " " +
                              std::to_string(row["side_px"].get<int>()) + " px, " +
@@ -92,6 +102,7 @@ ExitCode BenchCommand::operator()(const Terminal& terminal) const {
       add(bench_preprocess(input, spec, MediaOptions{}, repeats));
     }
   }
+  if (wants("packing")) add(bench_packing());
   for (const std::string& dtype : dtypes) {
     if (!wants("tower")) break;
     std::optional<TemporaryCheckpoint> random;

@@ -11,9 +11,9 @@ void BenchCommand::add_to(CLI::App& app) {
   app.add_option("--blocks", blocks, "fewer blocks than the shape has; the ratios stay [all]")
       ->check(CLI::PositiveNumber)
       ->option_text("N");
-  app.add_option("--axes", axes, "what to time [preprocess,tower]")
+  app.add_option("--axes", axes, "what to show [preprocess,packing,tower]")
       ->delimiter(',')
-      ->check(CLI::IsMember({"preprocess", "tower"}))
+      ->check(CLI::IsMember({"preprocess", "packing", "tower"}))
       ->option_text("NAME[,NAME]");
   app.add_option("--inputs", inputs,
                  "pictures to preprocess, under CHECKPOINT's limits [a made JPEG]")

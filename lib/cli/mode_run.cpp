@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/default_ladder.h"
 #include "cli/oracle_runner.h"
 #include "core/error.h"
 
@@ -14,9 +15,7 @@ constexpr std::int64_t cpu_batch_rows = 4096;
 BudgetLadder ladder_of(const RunArguments& arguments, const PatchLayout& layout) {
   const std::int64_t group = layout.merge_size * layout.merge_size;
   if (!arguments.budgets.empty()) return BudgetLadder(arguments.budgets, group);
-  // configs/budgets.json, in whole tokens
-  return BudgetLadder::geometric(VTOWER_BUDGET_SMALLEST, VTOWER_BUDGET_LARGEST, VTOWER_BUDGET_STEP,
-                                 group);
+  return default_ladder(layout);
 }
 
 Json padding_json(const PaddingRecord& padding) {
@@ -59,7 +58,7 @@ ModeRun::ModeRun(const RunArguments& arguments, const Checkpoint& checkpoint, in
     : arguments_(arguments),
       placement_(arguments.placement(checkpoint)),
       threads_(threads),
-      max_batch_rows_(placement_.device.is_cpu() ? cpu_batch_rows : VTOWER_BUDGET_PACK) {
+      max_batch_rows_(placement_.device.is_cpu() ? cpu_batch_rows : default_pack_rows()) {
   if (arguments.mode == Mode::oracle) {
     placement_ = Placement{DType::f64};
     runner_ = std::make_unique<OracleRunner>(checkpoint);
