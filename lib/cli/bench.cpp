@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "checkpoint/synth.h"
+#include "cli/bench_device.h"
 #include "cli/bench_packing.h"
 #include "cli/bench_preprocess.h"
 #include "cli/bench_tower.h"
@@ -66,6 +67,20 @@ void say_row(const Json& row, const Terminal& terminal) {
                   "packing", "512 pictures, 224 to 1500 px", share("packed", "ours"),
                   share("packed", "reference"), share("singles", "ours"),
                   share("singles", "reference"));
+  } else if (row["axis"] == "ceiling") {
+    std::snprintf(
+        text, sizeof(text), "%-10s %-38s %8.0f TFLOP/s, copies %.0f GB/s, uploads %.1f GB/s",
+        "ceiling", row["dtype"].get<std::string>().c_str(), row["product_tflops"].get<double>(),
+        row["copy_gb_per_second"].get<double>(), row["upload_gb_per_second"].get<double>());
+  } else if (row.contains("mode")) {
+    const std::string what = row["mode"].get<std::string>() + " " +
+                             row["dtype"].get<std::string>() + ", " +
+                             std::to_string(row["patches"].get<int>()) + " patches";
+    std::snprintf(text, sizeof(text),
+                  "%-10s %-38s %8.2f ms   device %8.2f ms, busy %.2f   %.2f of the ceiling",
+                  "tower", what.c_str(), row["seconds"].get<double>() * 1e3,
+                  row["device_span_seconds"].get<double>() * 1e3,
+                  row["device_busy_share"].get<double>(), row["ratio"].get<double>());
   } else {
     const std::string what = row["dtype"].get<std::string>() + " " +
                              std::to_string(row["side_px"].get<int>()) + " px, " +
@@ -109,8 +124,21 @@ ExitCode BenchCommand::operator()(const Terminal& terminal) const {
     if (checkpoint.empty()) random.emplace(shape, blocks, dtype_of(dtype));
     const Checkpoint opened =
         Checkpoint::open(random ? random->folder() : std::filesystem::path(checkpoint));
-    const VisionTower tower = VisionTower::load(opened, {dtype_of(dtype), c10::kCPU});
-    for (const std::int64_t side : sides) add(bench_tower(tower, side, repeats));
+    const Placement placement{dtype_of(dtype), device_of(device)};
+    const VisionTower tower = VisionTower::load(opened, placement);
+    if (placement.device.is_cpu()) {
+      for (const std::int64_t side : sides) add(bench_tower(tower, side, repeats));
+      continue;
+    }
+    const DeviceCeiling ceiling = device_ceiling(placement);
+    add({{"axis", "ceiling"},
+         {"dtype", dtype},
+         {"product_tflops", ceiling.product_tflops},
+         {"copy_gb_per_second", ceiling.copy_gb_per_second},
+         {"upload_gb_per_second", ceiling.upload_gb_per_second}});
+    for (const std::int64_t side : sides) {
+      for (Json& row : bench_device_tower(tower, side, repeats, ceiling)) add(std::move(row));
+    }
   }
   terminal.report({{"version", versions_json()},
                    {"threads", count},

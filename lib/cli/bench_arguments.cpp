@@ -27,9 +27,9 @@ void BenchCommand::add_to(CLI::App& app) {
       ->delimiter(',')
       ->check(CLI::Range(56, 8192))
       ->option_text("N[,N...]");
-  app.add_option("--device", device, "cpu")
-      ->check(CLI::IsMember({"cpu"}))
-      ->option_text("cpu [cpu]");
+  app.add_option("--device", device, "of the tower [cpu]")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->option_text("cpu|cuda");
   app.add_option("--threads", threads, "compute threads of the tower [all cores]")
       ->check(CLI::PositiveNumber)
       ->option_text("N");

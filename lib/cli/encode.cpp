@@ -94,6 +94,7 @@ ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
   EncodeOptions options;
   options.max_batch_rows = mode.max_batch_rows();
   options.decode_threads = threads;
+  options.capture = run.capture_all ? Capture::ahead : Capture::lazy;
   options.stages = stages_of(checkpoint.vision(), stages);
   ProgressLine progress(terminal, "items");
   options.on_progress = [&](const Progress& now) { progress.update(now.items_done, now.items); };

@@ -15,6 +15,10 @@ namespace vtower::cli {
 // `asked`, or the cores this process may use where nothing (0) was asked.
 int thread_count(int asked);
 
+// auto, cpu, cuda or cuda:i; switches TF32 and reduced-precision sums off on a GPU. Throws
+// Error{mode_unavailable} for a device that this build or machine lacks.
+c10::Device device_of(const std::string& name);
+
 enum class Mode { eager, graph, graph_plan, oracle };
 enum class Oversize { error, eager };
 
@@ -29,6 +33,8 @@ struct RunArguments {
   std::vector<std::int64_t> budgets;  // empty: configs/budgets.json
   Oversize oversize = Oversize::error;
   bool poison = false;
+  bool capture_all = false;
+  std::int64_t graph_memory_mib = 32768;
 
   // Declares CHECKPOINT and the options.
   void add_to(CLI::App& app);

@@ -5,7 +5,6 @@
 #include "core/error.h"
 
 namespace vtower::cli {
-namespace {
 
 c10::Device device_of(const std::string& name) {
   const std::size_t gpus = at::hasCUDA() ? at::getNumGPUs() : 0;
@@ -29,8 +28,6 @@ c10::Device device_of(const std::string& name) {
   at::globalContext().setAllowBF16ReductionCuBLAS(false);
   return device;
 }
-
-}  // namespace
 
 Placement RunArguments::placement(const Checkpoint& opened) const {
   Placement placement;

@@ -28,6 +28,9 @@ class Runner {
   [[nodiscard]] virtual std::vector<ItemEmbeddings> run(const RawPatches& patches,
                                                         const StageTrace& trace) = 0;
 
+  // The grids of the batches to come: a runner that captures does so now, before the first batch.
+  virtual void prepare(std::span<const std::vector<GridThw>> batches) { (void)batches; }
+
   // What the passes of all batches so far amounted to; none where no tower runs.
   [[nodiscard]] virtual LedgerRecord ledger() const { return {}; }
 };
