@@ -77,9 +77,8 @@ void say_row(const Json& row, const Terminal& terminal) {
                              row["dtype"].get<std::string>() + ", " +
                              std::to_string(row["patches"].get<int>()) + " patches";
     std::snprintf(text, sizeof(text),
-                  "%-10s %-38s %8.2f ms   device %8.2f ms, busy %.2f   %.2f of the ceiling",
-                  "tower", what.c_str(), row["seconds"].get<double>() * 1e3,
-                  row["device_span_seconds"].get<double>() * 1e3,
+                  "%-10s %-38s %8.2f ms   device busy %.2f   %.2f of the ceiling", "tower",
+                  what.c_str(), row["seconds"].get<double>() * 1e3,
                   row["device_busy_share"].get<double>(), row["ratio"].get<double>());
   } else {
     const std::string what = row["dtype"].get<std::string>() + " " +

@@ -48,8 +48,8 @@ Json device_row(const char* mode, const VisionTower& tower, std::int64_t side, c
           {"ceiling_tflops", ceiling.product_tflops},
           {"ratio", rate / ceiling.product_tflops},
           {"launches", work.launches},
-          {"device_span_seconds", work.span_seconds},
-          {"device_busy_share", work.span_seconds > 0 ? work.busy_seconds / work.span_seconds : 0}};
+          {"device_busy_seconds", work.busy_seconds},
+          {"device_busy_share", work.busy_seconds / seconds}};
 }
 
 }  // namespace

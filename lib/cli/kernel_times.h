@@ -9,11 +9,10 @@ namespace vtower::cli {
 struct DeviceWork {
   std::int64_t launches = 0;  // kernels, copies and fills
   double busy_seconds = 0;    // at least one of them ran
-  double span_seconds = 0;    // from the begin of the first to the end of the last
 };
 
-// All that the device does for `call`, which must end synchronised. Tracing slows the device down
-// between kernels, so the busy share comes out low rather than high. Throws
+// All that the device does for `call`, which must end synchronised. Tracing lengthens the
+// gaps between kernels, so times of the whole are to be taken without it. Throws
 // Error{mode_unavailable} where CUPTI refuses. One call at a time.
 DeviceWork trace_device(const std::function<void()>& call);
 

@@ -74,7 +74,6 @@ DeviceWork sum_up(std::vector<Interval> intervals) {
   }
   work.launches = static_cast<std::int64_t>(intervals.size());
   work.busy_seconds = static_cast<double>(busy) * 1e-9;
-  work.span_seconds = static_cast<double>(end - intervals.front().first) * 1e-9;
   return work;
 }
 

@@ -176,6 +176,8 @@ class GraphRunner final : public Runner {
       captured.output = tower_.encode(captured.inputs);
       captured.graph.capture_end();
       captured.graph.instantiate();
+      C10_CUDA_CHECK(cudaGraphUpload(captured.graph.raw_cuda_graph_exec(), stream_.stream()));
+      stream_.synchronize();
     } catch (const c10::Error& error) {
       record_.buffer_bytes -= captured.inputs.bytes();
       graphs_.erase(key);

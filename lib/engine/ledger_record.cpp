@@ -22,6 +22,11 @@ float rounded(float value, at::ScalarType type) {
   }
 }
 
+// "cuda" without a number is whichever is current.
+bool is_on(c10::Device expected, c10::Device found) {
+  return found.type() == expected.type() && (!expected.has_index() || found == expected);
+}
+
 std::string text(const ChannelRange& range) {
   char buffer[64];
   std::snprintf(buffer, sizeof(buffer), "%.4g..%.4g", static_cast<double>(range.smallest),
@@ -62,7 +67,7 @@ void LedgerCheck::check_stages(const Ledger& ledger) const {
              " ran; a stage was skipped or ran twice");
     }
     const LedgerEntry& entry = ledger.entries[i];
-    if (entry.dtype != placement_.scalar_type() || entry.device != placement_.device) {
+    if (entry.dtype != placement_.scalar_type() || !is_on(placement_.device, entry.device)) {
       refuse(entry.stage + ": expected " + std::string(to_string(placement_.dtype)) + " on " +
              placement_.device.str() + ", it left as " + c10::toString(entry.dtype) + " on " +
              entry.device.str());
