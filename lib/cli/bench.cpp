@@ -7,6 +7,8 @@
 #include <filesystem>
 
 #include "checkpoint/synth.h"
+#include "cli/bench_device.h"
+#include "cli/bench_packing.h"
 #include "cli/bench_preprocess.h"
 #include "cli/bench_tower.h"
 #include "cli/record.h"
@@ -46,15 +48,44 @@ DType dtype_of(const std::string& name) {
 void say_row(const Json& row, const Terminal& terminal) {
   char text[200];
   if (row["axis"] == "preprocess") {
-    std::snprintf(text, sizeof(text), "%-10s %-28s %8.2f ms   ceiling %8.2f ms   %.2f x",
-                  "preprocess", "JPEG 1024 -> 1036, 1 thread", row["seconds"].get<double>() * 1e3,
-                  row["ceiling_seconds"].get<double>() * 1e3, row["ratio"].get<double>());
+    const std::string what = row["input"].get<std::string>().substr(0, 24) + " -> " +
+                             std::to_string(row["resized"][1].get<int>()) + " x " +
+                             std::to_string(row["resized"][0].get<int>());
+    const int length = std::snprintf(text, sizeof(text), "%-10s %-38s %8.2f ms", "preprocess",
+                                     what.c_str(), row["seconds"].get<double>() * 1e3);
+    if (row.contains("ratio")) {
+      std::snprintf(text + length, sizeof(text) - static_cast<std::size_t>(length),
+                    "   bare decode %8.2f ms   %.2f x", row["ceiling_seconds"].get<double>() * 1e3,
+                    row["ratio"].get<double>());
+    }
+  } else if (row["axis"] == "packing") {
+    const auto share = [&](const char* set, const char* side) {
+      return row[set][side]["useful_share"].get<double>();
+    };
+    std::snprintf(text, sizeof(text),
+                  "%-10s %-38s packed %.3f (reference %.3f), singles %.3f (reference %.3f) useful",
+                  "packing", "512 pictures, 224 to 1500 px", share("packed", "ours"),
+                  share("packed", "reference"), share("singles", "ours"),
+                  share("singles", "reference"));
+  } else if (row["axis"] == "ceiling") {
+    std::snprintf(
+        text, sizeof(text), "%-10s %-38s %8.0f TFLOP/s, copies %.0f GB/s, uploads %.1f GB/s",
+        "ceiling", row["dtype"].get<std::string>().c_str(), row["product_tflops"].get<double>(),
+        row["copy_gb_per_second"].get<double>(), row["upload_gb_per_second"].get<double>());
+  } else if (row.contains("mode")) {
+    const std::string what = row["mode"].get<std::string>() + " " +
+                             row["dtype"].get<std::string>() + ", " +
+                             std::to_string(row["patches"].get<int>()) + " patches";
+    std::snprintf(text, sizeof(text),
+                  "%-10s %-38s %8.2f ms   device busy %.2f   %.2f of the ceiling", "tower",
+                  what.c_str(), row["seconds"].get<double>() * 1e3,
+                  row["device_busy_share"].get<double>(), row["ratio"].get<double>());
   } else {
     const std::string what = row["dtype"].get<std::string>() + " " +
                              std::to_string(row["side_px"].get<int>()) + " px, " +
                              std::to_string(row["patches"].get<int>()) + " patches";
     std::snprintf(text, sizeof(text),
-                  "%-10s %-28s %8.1f ms   %6.1f of %6.1f GFLOP/s   %.2f of the ceiling", "tower",
+                  "%-10s %-38s %8.1f ms   %6.1f of %6.1f GFLOP/s   %.2f of the ceiling", "tower",
                   what.c_str(), row["seconds"].get<double>() * 1e3, row["gflops"].get<double>(),
                   row["ceiling_gflops"].get<double>(), row["ratio"].get<double>());
   }
@@ -74,15 +105,39 @@ ExitCode BenchCommand::operator()(const Terminal& terminal) const {
     say_row(row, terminal);
     rows.push_back(std::move(row));
   };
-  if (wants("preprocess")) add(bench_preprocess(repeats));
+  if (!inputs.empty() && checkpoint.empty()) {
+    throw Error(ErrorKind::usage, "bench",
+                "--inputs needs CHECKPOINT, whose limits they are under");
+  }
+  if (wants("preprocess") && inputs.empty()) add(bench_preprocess(repeats));
+  if (wants("preprocess") && !inputs.empty()) {
+    const PixelSpec spec = Checkpoint::open(checkpoint).preprocessor().pixels;
+    for (const std::string& input : inputs) {
+      add(bench_preprocess(input, spec, MediaOptions{}, repeats));
+    }
+  }
+  if (wants("packing")) add(bench_packing());
   for (const std::string& dtype : dtypes) {
     if (!wants("tower")) break;
     std::optional<TemporaryCheckpoint> random;
     if (checkpoint.empty()) random.emplace(shape, blocks, dtype_of(dtype));
     const Checkpoint opened =
         Checkpoint::open(random ? random->folder() : std::filesystem::path(checkpoint));
-    const VisionTower tower = VisionTower::load(opened, {dtype_of(dtype), c10::kCPU});
-    for (const std::int64_t side : sides) add(bench_tower(tower, side, repeats));
+    const Placement placement{dtype_of(dtype), device_of(device)};
+    const VisionTower tower = VisionTower::load(opened, placement);
+    if (placement.device.is_cpu()) {
+      for (const std::int64_t side : sides) add(bench_tower(tower, side, repeats));
+      continue;
+    }
+    const DeviceCeiling ceiling = device_ceiling(placement);
+    add({{"axis", "ceiling"},
+         {"dtype", dtype},
+         {"product_tflops", ceiling.product_tflops},
+         {"copy_gb_per_second", ceiling.copy_gb_per_second},
+         {"upload_gb_per_second", ceiling.upload_gb_per_second}});
+    for (const std::int64_t side : sides) {
+      for (Json& row : bench_device_tower(tower, side, repeats, ceiling)) add(std::move(row));
+    }
   }
   terminal.report({{"version", versions_json()},
                    {"threads", count},

@@ -11,12 +11,11 @@
 
 namespace vtower::cli {
 
-enum class BenchAxis { preprocess, tower };
-
 struct BenchCommand {
   std::string checkpoint;  // empty: random weights of `shape`
   std::string shape = "qwen2-vl-2b";
-  std::vector<std::string> axes{"preprocess", "tower"};
+  std::vector<std::string> inputs;  // pictures to preprocess; empty: a made one
+  std::vector<std::string> axes{"preprocess", "packing", "tower"};
   std::vector<std::string> dtypes{"fp32", "bf16"};
   std::vector<std::int64_t> sides{448, 1036};
   std::int64_t blocks = 0;  // 0: all of the shape

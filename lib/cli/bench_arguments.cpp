@@ -11,10 +11,14 @@ void BenchCommand::add_to(CLI::App& app) {
   app.add_option("--blocks", blocks, "fewer blocks than the shape has; the ratios stay [all]")
       ->check(CLI::PositiveNumber)
       ->option_text("N");
-  app.add_option("--axes", axes, "what to time [preprocess,tower]")
+  app.add_option("--axes", axes, "what to show [preprocess,packing,tower]")
       ->delimiter(',')
-      ->check(CLI::IsMember({"preprocess", "tower"}))
+      ->check(CLI::IsMember({"preprocess", "packing", "tower"}))
       ->option_text("NAME[,NAME]");
+  app.add_option("--inputs", inputs,
+                 "pictures to preprocess, under CHECKPOINT's limits [a made JPEG]")
+      ->delimiter(',')
+      ->option_text("FILE[,FILE...]");
   app.add_option("--dtypes", dtypes, "of the tower [fp32,bf16]")
       ->delimiter(',')
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}))
@@ -23,9 +27,9 @@ void BenchCommand::add_to(CLI::App& app) {
       ->delimiter(',')
       ->check(CLI::Range(56, 8192))
       ->option_text("N[,N...]");
-  app.add_option("--device", device, "cpu")
-      ->check(CLI::IsMember({"cpu"}))
-      ->option_text("cpu [cpu]");
+  app.add_option("--device", device, "of the tower [cpu]")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->option_text("cpu|cuda");
   app.add_option("--threads", threads, "compute threads of the tower [all cores]")
       ->check(CLI::PositiveNumber)
       ->option_text("N");

@@ -11,17 +11,6 @@
 namespace vtower::cli {
 namespace {
 
-RawPatches noise(const VisionConfig& config, std::int64_t side) {
-  const GridThw grid{1, side / config.layout.patch_size, side / config.layout.patch_size};
-  ByteBuffer rows(static_cast<std::size_t>(grid.patches() * config.layout.row_width()));
-  std::uint32_t state = 1;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    state = state * 1664525U + 1013904223U;
-    rows.data()[i] = static_cast<std::uint8_t>(state >> 24);
-  }
-  return RawPatches::from_rows(std::move(rows), {grid}, config.layout);
-}
-
 // A product of one of the tower's shapes, as plain as LibTorch has it.
 struct Product {
   at::Tensor x, weight, bias;
@@ -37,6 +26,19 @@ struct Product {
 };
 
 }  // namespace
+
+RawPatches noise_picture(const VisionConfig& config, std::int64_t side) {
+  const std::int64_t patches =
+      side / config.layout.factor() * config.layout.factor() / config.layout.patch_size;
+  const GridThw grid{1, patches, patches};
+  ByteBuffer rows(static_cast<std::size_t>(grid.patches() * config.layout.row_width()));
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    state = state * 1664525U + 1013904223U;
+    rows.data()[i] = static_cast<std::uint8_t>(state >> 24);
+  }
+  return RawPatches::from_rows(std::move(rows), {grid}, config.layout);
+}
 
 TowerWork tower_work(const VisionConfig& config, const SeqPlan& plan) {
   const auto rows = static_cast<double>(plan.rows);
@@ -69,21 +71,27 @@ TowerWork tower_work(const VisionConfig& config, const SeqPlan& plan) {
 Json bench_tower(const VisionTower& tower, std::int64_t side, int repeats) {
   const c10::InferenceMode inference;
   const VisionConfig& config = tower.config();
-  const RawPatches patches = noise(config, side / config.layout.factor() * config.layout.factor());
+  const RawPatches patches = noise_picture(config, side);
   const SeqPlan plan = make_seq_plan(config, patches.grids());
   const TowerWork work = tower_work(config, plan);
   const std::array products{Product(plan.rows, config.width, 3 * config.width, tower.placement()),
                             Product(plan.rows, config.width, config.width, tower.placement()),
                             Product(plan.rows, config.width, config.mlp_width, tower.placement()),
                             Product(plan.rows, config.mlp_width, config.width, tower.placement())};
+  std::array<double, products.size()> product_seconds;
+  product_seconds.fill(1e30);
+  const Pair pair = time_in_turns(
+      repeats, [&] { (void)tower.encode(patches, plan); },
+      [&] {
+        for (std::size_t i = 0; i < products.size(); ++i) {
+          product_seconds[i] = std::min(product_seconds[i], seconds_of(products[i]));
+        }
+      });
   double best_rate = 0;
-  double tower_seconds = 1e30;
-  for (const Product& product : products) {
-    const Pair pair = time_in_turns(
-        repeats, [&] { (void)tower.encode(patches, plan); }, [&] { product(); });
-    tower_seconds = std::min(tower_seconds, pair.ours);
-    best_rate = std::max(best_rate, product.work / pair.ceiling);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    best_rate = std::max(best_rate, products[i].work / product_seconds[i]);
   }
+  const double tower_seconds = pair.ours;
   const double rate = (work.linear + work.attention) / tower_seconds;
   return {{"axis", "tower"},
           {"dtype", to_string(tower.placement().dtype)},

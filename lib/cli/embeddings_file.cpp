@@ -1,21 +1,10 @@
 #include "cli/embeddings_file.h"
 
-#include <c10/core/ScalarType.h>
-
 #include "core/safetensors.h"
+#include "tower/placement.h"
 
 namespace vtower::cli {
 namespace {
-
-DType dtype_of(const at::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case at::kBFloat16: return DType::bf16;
-    case at::kHalf: return DType::f16;
-    case at::kDouble: return DType::f64;
-    case at::kLong: return DType::i64;
-    default: return DType::f32;
-  }
-}
 
 // Rows of all items one after the other; keeps the tensors whose bytes are to be written alive.
 class RowWriter {
@@ -26,7 +15,7 @@ class RowWriter {
     kept_.push_back(rows.cpu().contiguous());
     const at::Tensor& kept = kept_.back();
     if (entry_.shape.empty()) {
-      entry_.dtype = dtype_of(kept);
+      entry_.dtype = to_dtype(kept.scalar_type());
       entry_.shape = kept.sizes().vec();
       entry_.shape[0] = 0;
     }

@@ -19,11 +19,12 @@ ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
   const int threads = run.apply_threads();
   ModeRun mode(run, checkpoint, threads);
   const PixelSpec spec = media.apply_to(checkpoint.preprocessor().pixels);
-  const FileSource source(media.paths(), spec, media.options);
+  const FileSource source(media.paths(), spec, media.options, threads);
 
   EncodeOptions options;
   options.max_batch_rows = mode.max_batch_rows();
   options.decode_threads = threads;
+  options.capture = run.capture_all ? Capture::ahead : Capture::lazy;
   options.stages = stages_of(checkpoint.vision(), stages);
   ProgressLine progress(terminal, "items");
   options.on_progress = [&](const Progress& now) { progress.update(now.items_done, now.items); };
@@ -37,6 +38,7 @@ ExitCode EncodeCommand::operator()(const Terminal& terminal) const {
                        norm_json(checkpoint.preprocessor()),
                        plan_json(result.plan),
                        mode.attestation(),
+                       ledger_json(mode.ledger()),
                        {}});
 }
 

@@ -36,7 +36,7 @@ struct Prepared {
         threads(run.apply_threads(processes)),
         mode(run, checkpoint, threads),
         spec(command.media.apply_to(checkpoint.preprocessor().pixels)),
-        source(command.media.paths(), spec, command.media.options),
+        source(command.media.paths(), spec, command.media.options, threads),
         checkpoint_record(checkpoint_json(checkpoint)) {}
 };
 
@@ -73,7 +73,7 @@ DpWork work_of(const EncodeCommand& command, const RunArguments& run,
 }
 
 // The GPU of this rank, in the words of --device.
-std::string device_of(const EncodeCommand& command, const DpJob& job) {
+std::string gpu_of_rank(const EncodeCommand& command, const DpJob& job) {
   const std::string& asked = command.run.device;
   const int gpus = at::hasCUDA() ? static_cast<int>(at::getNumGPUs()) : 0;
   if (gpus == 0 || (asked != "auto" && asked != "cuda")) return asked;
@@ -134,7 +134,7 @@ class DpRun {
     // Said before any process is started: the last local rank asks for the most.
     DpJob last = job_;
     if (job_.launcher == DpLauncher::vtower) last.local_rank = job_.world_size - 1;
-    (void)device_of(command_, last);
+    (void)gpu_of_rank(command_, last);
     const bool starts = job_.launcher == DpLauncher::vtower && job_.world_size > 1;
     const auto& inputs = command_.media.inputs;
     if (starts && std::find(inputs.begin(), inputs.end(), "-") != inputs.end()) {
@@ -185,8 +185,8 @@ class DpRun {
     DpIntroduction self{host_name(), version, c10::kCPU, GpuSharing::refused, {}};
     if (command_.dp.share_gpu) self.sharing = GpuSharing::allowed;
     try {
-      run_.device = device_of(command_, job_);
-      self.device = run_.resolved_device();
+      run_.device = gpu_of_rank(command_, job_);
+      self.device = device_of(run_.device);
     } catch (const Error& error) {
       if (group.leads()) throw;
       self.refusal = error;
@@ -219,6 +219,7 @@ class DpRun {
                         norm_json(prepared_->checkpoint.preprocessor()),
                         plan_json(all_batches(result.plan)),
                         std::move(attestation),
+                        ledger_json(result.ledger),
                         {}};
     for (const DpLoss& loss : result.lost) {
       output.trouble.emplace_back(loss.kind, "[dp] " + loss.message);

@@ -2,6 +2,7 @@
 
 #include "cli/embeddings_file.h"
 #include "oracle/oracle.h"
+#include "tower/ledger.h"
 
 namespace vtower::cli {
 namespace {
@@ -59,15 +60,8 @@ std::string summary(const Outcome& outcome, const std::string& path) {
 
 // The stages asked for, checked against those that this tower has.
 std::set<std::string> stages_of(const VisionConfig& config, const std::vector<std::string>& asked) {
-  std::set<std::string> known{"normalized", "patch_embed", "block_input", "merger"};
-  if (config.family == Family::qwen3_vl) known.insert("pos_embed");
-  for (std::int64_t i = 0; i < config.depth; ++i) {
-    const std::string block = "block." + std::to_string(i);
-    known.insert({block, block + ".attn", block + ".mlp"});
-  }
-  for (std::size_t j = 0; j < config.deepstack_blocks.size(); ++j) {
-    known.insert("deepstack." + std::to_string(j));
-  }
+  const std::vector<std::string> declared = declared_stages(config);
+  const std::set<std::string> known(declared.begin(), declared.end());
   std::set<std::string> stages;
   for (const std::string& name : asked) {
     if (name == "all") {
@@ -97,6 +91,7 @@ ExitCode write_output(const EncodeCommand& command, const Terminal& terminal,
               {"profile", profile_json(command.media)},
               {"plan", run.plan},
               {"attestation", run.attestation},
+              {"ledger", run.ledger},
               {"items", items_json(outcome, command.run.mode, run.merge_size)},
               {"failed", to_json(outcome.failed)}};
   if (!outcome.encoded.empty()) {

@@ -25,6 +25,7 @@ struct EncodeOutput {
   Json norm;
   Json plan;
   Json attestation;
+  Json ledger;
   std::vector<std::pair<ErrorKind, std::string>> trouble;  // that is no item's own
 };
 

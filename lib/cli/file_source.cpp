@@ -1,5 +1,6 @@
 #include "cli/file_source.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
@@ -31,8 +32,10 @@ std::variant<Result, ItemFailure> attempt(const std::filesystem::path& path, Cal
 }  // namespace
 
 FileSource::FileSource(const std::vector<std::filesystem::path>& paths, const PixelSpec& spec,
-                       const MediaOptions& options)
+                       const MediaOptions& options, int threads)
     : spec_(spec), options_(options) {
+  const int together = static_cast<int>(std::clamp<std::size_t>(paths.size(), 1, 1024));
+  options_.decode_threads = std::max(1, threads / together);
   for (const std::filesystem::path& path : paths) {
     if (path.extension() == ".safetensors" || is_raw_patch_dump(path)) {
       add_dump(path);

@@ -14,8 +14,9 @@ namespace vtower::cli {
 // a file is shows in its bytes. Immutable, thread-safe.
 class FileSource final : public ItemSource {
  public:
+  // Few items share `threads` among them: a clip alone is decoded by all.
   FileSource(const std::vector<std::filesystem::path>& paths, const PixelSpec& spec,
-             const MediaOptions& options);
+             const MediaOptions& options, int threads);
 
   [[nodiscard]] std::size_t size() const override { return entries_.size(); }
   [[nodiscard]] const std::filesystem::path& path(std::size_t i) const { return entries_[i].path; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/default_ladder.h"
 #include "cli/oracle_runner.h"
 #include "core/error.h"
 
@@ -14,9 +15,7 @@ constexpr std::int64_t cpu_batch_rows = 4096;
 BudgetLadder ladder_of(const RunArguments& arguments, const PatchLayout& layout) {
   const std::int64_t group = layout.merge_size * layout.merge_size;
   if (!arguments.budgets.empty()) return BudgetLadder(arguments.budgets, group);
-  // configs/budgets.json, in whole tokens
-  return BudgetLadder::geometric(VTOWER_BUDGET_SMALLEST, VTOWER_BUDGET_LARGEST, VTOWER_BUDGET_STEP,
-                                 group);
+  return default_ladder(layout);
 }
 
 Json padding_json(const PaddingRecord& padding) {
@@ -43,6 +42,10 @@ class OversizeRunner final : public Runner {
     ++oversize_;
     return eager_.run(patches, trace);
   }
+  LedgerRecord ledger() const override { return joined(padded_->ledger(), eager_.ledger()); }
+  void prepare(std::span<const std::vector<GridThw>> batches) override {
+    padded_->prepare(batches);
+  }
   [[nodiscard]] std::int64_t oversize() const noexcept { return oversize_; }
 
  private:
@@ -58,11 +61,14 @@ ModeRun::ModeRun(const RunArguments& arguments, const Checkpoint& checkpoint, in
     : arguments_(arguments),
       placement_(arguments.placement(checkpoint)),
       threads_(threads),
-      max_batch_rows_(placement_.device.is_cpu() ? cpu_batch_rows : VTOWER_BUDGET_PACK) {
+      max_batch_rows_(placement_.device.is_cpu() ? cpu_batch_rows : default_pack_rows()) {
   if (arguments.mode == Mode::oracle) {
     placement_ = Placement{DType::f64};
     runner_ = std::make_unique<OracleRunner>(checkpoint);
     return;
+  }
+  if (arguments.capture_all && arguments.mode != Mode::graph) {
+    throw Error(ErrorKind::usage, "graph", "--capture-all: only --mode graph captures");
   }
   const bool padded = arguments.mode == Mode::graph || arguments.mode == Mode::graph_plan;
   if (arguments.mode == Mode::graph && !placement_.device.is_cuda()) {
@@ -77,7 +83,10 @@ ModeRun::ModeRun(const RunArguments& arguments, const Checkpoint& checkpoint, in
     max_batch_rows_ = std::min(max_batch_rows_, ladder_->largest());
   }
   switch (arguments.mode) {
-    case Mode::graph: runner_ = make_graph_runner(*tower_, {*ladder_, poison}, graphs_); break;
+    case Mode::graph:
+      runner_ = make_graph_runner(*tower_, {*ladder_, poison, 64, arguments.graph_memory_mib << 20},
+                                  graphs_);
+      break;
     case Mode::graph_plan: {
       auto runner = std::make_unique<GraphPlanRunner>(*tower_, *ladder_, poison);
       graph_plan_ = runner.get();
@@ -101,7 +110,13 @@ Json ModeRun::attestation() const {
                       {"replays", graphs_.replays},
                       {"nodes", graphs_.nodes},
                       {"dropped", graphs_.dropped},
+                      {"restarts", graphs_.restarts},
                       {"capture_seconds", graphs_.capture_seconds},
+                      {"slowest_capture_seconds", graphs_.slowest_capture_seconds},
+                      {"fill_seconds", graphs_.fill_seconds},
+                      {"launch_seconds", graphs_.launch_seconds},
+                      {"pool_bytes", graphs_.pool_bytes},
+                      {"buffer_bytes", graphs_.buffer_bytes},
                       {"static_pixel_bytes", graphs_.static_pixel_bytes}};
   }
   if (ladder_) {

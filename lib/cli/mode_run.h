@@ -24,6 +24,7 @@ class ModeRun {
   [[nodiscard]] std::int64_t max_batch_rows() const noexcept { return max_batch_rows_; }
   // What ran, once it has.
   [[nodiscard]] Json attestation() const;
+  [[nodiscard]] LedgerRecord ledger() const { return runner_->ledger(); }
 
  private:
   RunArguments arguments_;

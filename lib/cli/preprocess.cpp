@@ -12,10 +12,11 @@ namespace vtower::cli {
 ExitCode PreprocessCommand::operator()(const Terminal& terminal) const {
   const Checkpoint opened = Checkpoint::open(checkpoint);
   const PixelSpec spec = media.apply_to(opened.preprocessor().pixels);
-  const FileSource source(media.paths(), spec, media.options);
+  const int count = thread_count(threads);
+  const FileSource source(media.paths(), spec, media.options, count);
   ProgressLine progress(terminal, "items");
   const std::vector<LoadResult> loaded =
-      load_items(source, thread_count(threads),
+      load_items(source, count,
                  [&](std::size_t done) { progress.update(done, source.size()); });
 
   std::vector<const RawPatches*> rows;
@@ -43,9 +44,9 @@ ExitCode PreprocessCommand::operator()(const Terminal& terminal) const {
                       {"items", items},
                       {"failed", to_json(failed)}};
     RawPatchWriter::write(output, rows, file_metadata(record));
-    std::int64_t count = 0;
-    for (const RawPatches* part : rows) count += part->rows();
-    terminal.say(output + ": " + std::to_string(rows.size()) + " items, " + std::to_string(count) +
+    std::int64_t row_count = 0;
+    for (const RawPatches* part : rows) row_count += part->rows();
+    terminal.say(output + ": " + std::to_string(rows.size()) + " items, " + std::to_string(row_count) +
                  " patch rows of " + std::to_string(spec.layout.row_width()) + " bytes");
   }
   const ExitCode code = worst(codes);

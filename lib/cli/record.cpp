@@ -30,6 +30,7 @@ Json video_json(const VideoRecord& video) {
           {"header_frame_count", or_null(video.header_frame_count)},
           {"fps", or_null(video.fps)},
           {"fps_origin", video.fps_origin},
+          {"sampled_fps", or_null(video.sampled_fps)},
           {"rule", video.rule},
           {"frames_asked", or_null(video.frames_asked)},
           {"start_seconds", video.start_seconds},
@@ -97,6 +98,27 @@ Json attestation_json(std::string_view mode, const Placement& placement, int thr
           {"cpu_capability", cpu_capability()},
           {"tf32", false},
           {"reduced_precision_reduction", false}};
+}
+
+Json ledger_json(const LedgerRecord& ledger) {
+  const auto ranges = [](const std::array<ChannelRange, 3>& channels) {
+    Json list = Json::array();
+    for (const ChannelRange& range : channels) list.push_back({range.smallest, range.largest});
+    return list;
+  };
+  Json stages = Json::array();
+  for (const LedgerEntry& entry : ledger.stages) {
+    stages.push_back({{"stage", entry.stage},
+                      {"dtype", to_string(to_dtype(entry.dtype))},
+                      {"device", entry.device.str()},
+                      {"shape", {entry.rows, entry.width}}});
+  }
+  return {{"passes", ledger.passes},
+          {"norm",
+           {{"input_dtype", "uint8"},
+            {"allowed", ranges(ledger.norm_allowed)},
+            {"observed", ranges(ledger.norm_observed)}}},
+          {"stages", std::move(stages)}};
 }
 
 Json item_json(const ItemRecord& record) {

@@ -10,6 +10,7 @@
 #include "cli/media_arguments.h"
 #include "core/item.h"
 #include "engine/batch_plan.h"
+#include "engine/ledger_record.h"
 #include "tower/placement.h"
 
 namespace vtower::cli {
@@ -27,6 +28,8 @@ Json profile_json(const MediaArguments& media);
 Json plan_json(const BatchPlan& plan);
 // What ran: mode, device, dtype, threads, instruction set, reduced-precision switches.
 Json attestation_json(std::string_view mode, const Placement& placement, int threads);
+// Which stages each pass ran, where and in what, and the range of the normalised pixels.
+Json ledger_json(const LedgerRecord& ledger);
 Json item_json(const ItemRecord& record);
 Json origins_json(const std::vector<ValueOrigin>& origins);
 

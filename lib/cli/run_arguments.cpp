@@ -62,6 +62,13 @@ void RunArguments::add_to(CLI::App& app) {
       ->group("Graph");
   app.add_flag("--poison", poison, "overwrite all that a batch does not write, before each batch")
       ->group("Graph");
+  app.add_flag("--capture-all", capture_all,
+               "capture all graphs of the plan before the first batch")
+      ->group("Graph");
+  app.add_option("--graph-memory", graph_memory_mib, "most memory of all graphs, in MiB [32768]")
+      ->check(CLI::PositiveNumber)
+      ->option_text("MIB")
+      ->group("Graph");
   app.add_option("--threads", threads,
                  "compute and decode threads [all cores, shared by local ranks]")
       ->check(CLI::PositiveNumber)

@@ -16,6 +16,10 @@ namespace vtower::cli {
 // several processes of a run are on this machine.
 int thread_count(int asked, int processes = 1);
 
+// auto, cpu, cuda or cuda:i; switches TF32 and reduced-precision sums off on a GPU. Throws
+// Error{mode_unavailable} for a device that this build or machine lacks.
+c10::Device device_of(const std::string& name);
+
 enum class Mode { eager, graph, graph_plan, dp, oracle };
 enum class Oversize { error, eager };
 
@@ -30,12 +34,11 @@ struct RunArguments {
   std::vector<std::int64_t> budgets;  // empty: configs/budgets.json
   Oversize oversize = Oversize::error;
   bool poison = false;
+  bool capture_all = false;
+  std::int64_t graph_memory_mib = 32768;
 
   // Declares CHECKPOINT and the options.
   void add_to(CLI::App& app);
-
-  // Resolves auto. Throws Error{mode_unavailable} like placement().
-  [[nodiscard]] c10::Device resolved_device() const;
 
   // Resolves auto. Throws Error{mode_unavailable} for a device that this build or machine lacks.
   [[nodiscard]] Placement placement(const Checkpoint& opened) const;

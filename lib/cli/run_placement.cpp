@@ -5,7 +5,6 @@
 #include "core/error.h"
 
 namespace vtower::cli {
-namespace {
 
 c10::Device device_of(const std::string& name) {
   const std::size_t gpus = at::hasCUDA() ? at::getNumGPUs() : 0;
@@ -30,15 +29,9 @@ c10::Device device_of(const std::string& name) {
   return device;
 }
 
-}  // namespace
-
-c10::Device RunArguments::resolved_device() const {
-  return device_of(device);
-}
-
 Placement RunArguments::placement(const Checkpoint& opened) const {
   Placement placement;
-  placement.device = resolved_device();
+  placement.device = device_of(device);
   if (dtype == "auto") {
     placement.dtype = opened.weights().main_dtype();
   } else {

@@ -3,7 +3,7 @@
 namespace vtower::cli {
 
 void Terminal::say(const std::string& line) const {
-  if (!quiet && format == ReportFormat::text) out << line << '\n';
+  if (!quiet && format == ReportFormat::text) out << line << std::endl;  // seen at once, whatever it goes through
 }
 
 void Terminal::note(const std::string& line) const {

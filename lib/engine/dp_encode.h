@@ -29,6 +29,7 @@ struct DpResult {
   std::vector<std::optional<int>> ranks;  // [item] who ran it; empty where its header failed
   DpPlan plan;
   std::vector<DpLoss> lost;
+  LedgerRecord ledger;  // of all ranks, as far as they told
 };
 
 // Rank 0 of a connected group. Results arrive as batches finish, through the group's link, each

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 
 #include "core/error.h"
 #include "engine/dp_clock.h"
@@ -28,6 +29,7 @@ struct Peer {
   std::size_t events = 0;  // handled
   std::int64_t beats = 0;
   Duration last_sign{};
+  LedgerRecord ledger;
   std::string header;  // of the message whose payload is under way
   std::optional<DpTransfer> transfer;
 };
@@ -107,8 +109,19 @@ class Lead {
       }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::peer || rank_is_refused_) throw;
-      lose(rank, ErrorKind::peer, "was lost: " + error.message());
+      const auto end = end_of(rank);  // says more than a connection that broke
+      lose(rank, ErrorKind::peer, end ? *end : "was lost: " + error.message());
     }
+  }
+
+  // How a rank ended whose connection is closed: its process may take a moment to be gone.
+  std::optional<std::string> end_of(int rank) {
+    std::optional<std::string> end;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    while (!(end = group_.ended(rank)) && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(dp_poll);
+    }
+    return end;
   }
 
   void handle(int rank, DpMessage message) {
@@ -177,6 +190,7 @@ class Lead {
       results_[index] = std::move(result);
       ++progress_.items_done;
     }
+    peer(rank).ledger = std::move(message.ledger);
     if (options_.on_progress && !message.results.empty()) options_.on_progress(progress_);
   }
 
@@ -238,6 +252,7 @@ class Lead {
       result_.items.push_back(ItemFailure{worker_.work().paths[i], ErrorKind::peer,
                                           "[dp] " + why + "; this item was not done by then"});
     }
+    for (const Peer& other : peers_) result_.ledger = joined(result_.ledger, other.ledger);
     return std::move(result_);
   }
 

@@ -36,6 +36,7 @@ struct DpMessage {
   Statements statements;               // prepared
   OutputForm form;                     // results
   std::vector<IndexedResult> results;  // results
+  LedgerRecord ledger;                 // results: of all passes so far
   ErrorKind error = ErrorKind::peer;   // failed
   std::string text;                    // failed
 };

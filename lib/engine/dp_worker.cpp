@@ -165,7 +165,9 @@ void DpWorker::State::run(const std::function<DpWork()>& prepare, const Options&
     results.results.emplace_back(own[item], std::move(result));
   };
   encode.on_progress = [&](const Progress&) {
-    put({std::exchange(results, DpMessage{results.kind, {}, results.form, {}, {}, {}}), nullptr});
+    results.ledger = work->runner->ledger();
+    put({results, nullptr});
+    results.results.clear();
   };
   (void)encode_items(part, *work->runner, encode);
   put({DpMessage{}, nullptr});

@@ -109,6 +109,16 @@ void run_batch(Runner& runner, const Batch& batch, std::vector<LoadResult> loade
   }
 }
 
+// Batch by batch, before the plan's indices are those of the request.
+std::vector<std::vector<GridThw>> grids_of(const BatchPlan& plan, std::span<const GridThw> grids) {
+  std::vector<std::vector<GridThw>> batches;
+  for (const Batch& batch : plan.batches) {
+    std::vector<GridThw>& of_batch = batches.emplace_back();
+    for (const std::size_t item : batch.items) of_batch.push_back(grids[item]);
+  }
+  return batches;
+}
+
 }  // namespace
 
 EncodeResult encode_items(const ItemSource& source, Runner& runner, const EncodeOptions& options) {
@@ -126,6 +136,7 @@ EncodeResult encode_items(const ItemSource& source, Runner& runner, const Encode
     }
   }
   result.plan = make_batch_plan(grids, options.max_batch_rows);
+  if (options.capture == Capture::ahead) runner.prepare(grids_of(result.plan, grids));
   for (Batch& batch : result.plan.batches) {
     for (std::size_t& item : batch.items) item = sound[item];
   }

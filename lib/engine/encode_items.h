@@ -30,9 +30,13 @@ struct Progress {
   std::int64_t patches_done = 0;
 };
 
+// When a runner that captures does so: as batches come, or all that the plan needs ahead of them.
+enum class Capture { lazy, ahead };
+
 struct EncodeOptions {
   std::int64_t max_batch_rows = 0;
   int decode_threads = 1;
+  Capture capture = Capture::lazy;
   std::set<std::string> stages;                      // names of tower/stage_trace.h to keep
   std::function<void(const Progress&)> on_progress;  // called between batches, may be empty
   // Called for each item of a batch once it has run; may move the result away. May be empty.

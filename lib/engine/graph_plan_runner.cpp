@@ -42,7 +42,7 @@ CaptureKey capture_key(const VisionConfig& config, const SeqPlan& plan,
 }
 
 GraphPlanRunner::GraphPlanRunner(const VisionTower& tower, BudgetLadder ladder, Poison poison)
-    : tower_(tower), ladder_(std::move(ladder)), poison_(poison) {}
+    : tower_(tower), ladder_(std::move(ladder)), poison_(poison), ledger_(tower) {}
 
 std::vector<ItemEmbeddings> GraphPlanRunner::run(const RawPatches& patches,
                                                  const StageTrace& trace) {
@@ -60,8 +60,9 @@ std::vector<ItemEmbeddings> GraphPlanRunner::run(const RawPatches& patches,
   padding_.padded_rows += key.capacity.rows;
   ++padding_.hits[key.capacity.rows];
   inputs.fill(patches, pad_seq_plan(config, std::move(plan), key.capacity));
-  return split_output(tower_.encode(inputs, trace), patches.grids(), config.layout.merge_size,
-                      Ownership::copy);
+  const TowerOutput output = tower_.encode(inputs, trace);
+  ledger_.add(output.ledger, output.ledger.norm_range.cpu());
+  return split_output(output, patches.grids(), config.layout.merge_size, Ownership::copy);
 }
 
 }  // namespace vtower

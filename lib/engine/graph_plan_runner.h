@@ -40,6 +40,7 @@ class GraphPlanRunner final : public Runner {
 
   [[nodiscard]] std::vector<ItemEmbeddings> run(const RawPatches& patches,
                                                 const StageTrace& trace) override;
+  [[nodiscard]] LedgerRecord ledger() const override { return ledger_.record(); }
   [[nodiscard]] const PaddingRecord& padding() const noexcept { return padding_; }
 
  private:
@@ -47,6 +48,7 @@ class GraphPlanRunner final : public Runner {
   BudgetLadder ladder_;
   Poison poison_;
   PaddingRecord padding_;
+  LedgerCheck ledger_;
   std::map<CaptureKey, StagedInputs> buffers_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/raw_patches.h"
+#include "engine/ledger_record.h"
 #include "tower/vision_tower.h"
 
 namespace vtower {
@@ -26,18 +27,26 @@ class Runner {
   // The items of `patches`, in their order. The tensors are the caller's own.
   [[nodiscard]] virtual std::vector<ItemEmbeddings> run(const RawPatches& patches,
                                                         const StageTrace& trace) = 0;
+
+  // The grids of the batches to come: a runner that captures does so now, before the first batch.
+  virtual void prepare(std::span<const std::vector<GridThw>> batches) { (void)batches; }
+
+  // What the passes of all batches so far amounted to; none where no tower runs.
+  [[nodiscard]] virtual LedgerRecord ledger() const { return {}; }
 };
 
 // A direct call on the true rows.
 class EagerRunner final : public Runner {
  public:
   // The tower must outlive the runner.
-  explicit EagerRunner(const VisionTower& tower) : tower_(tower) {}
+  explicit EagerRunner(const VisionTower& tower) : tower_(tower), ledger_(tower) {}
   [[nodiscard]] std::vector<ItemEmbeddings> run(const RawPatches& patches,
                                                 const StageTrace& trace) override;
+  [[nodiscard]] LedgerRecord ledger() const override { return ledger_.record(); }
 
  private:
   const VisionTower& tower_;
+  LedgerCheck ledger_;
 };
 
 }  // namespace vtower

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "media/resize_kernels_avx2.h"
+#include "media/resize_kernels_simd.h"
 
 namespace vtower {
 namespace {
@@ -16,9 +16,10 @@ std::uint8_t to_byte(std::int32_t sum, int precision) {
 
 CpuLevel best_cpu_level() noexcept {
 #if defined(__x86_64__)
-  static const CpuLevel level =
-      __builtin_cpu_supports("avx2") != 0 ? CpuLevel::avx2 : CpuLevel::plain;
-  return level;
+  static const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  static const bool vnni =
+      __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
+  return vnni ? CpuLevel::vnni : avx2 ? CpuLevel::avx2 : CpuLevel::plain;
 #else
   return CpuLevel::plain;
 #endif
@@ -48,8 +49,8 @@ void resize_line(const std::uint8_t* in, const AxisWeights& axis, std::int64_t b
 }
 
 void combine_lines(std::span<const std::uint8_t* const> lines, const std::int32_t* weights,
-                   int precision, std::size_t begin, std::size_t bytes, std::uint8_t* out) {
-  for (std::size_t b = begin; b < bytes; ++b) {
+                   int precision, std::size_t bytes, std::uint8_t* out) {
+  for (std::size_t b = 0; b < bytes; ++b) {
     std::int32_t sum = 1 << (precision - 1);
     for (std::size_t j = 0; j < lines.size(); ++j) sum += lines[j][b] * weights[j];
     out[b] = to_byte(sum, precision);
@@ -63,8 +64,9 @@ void resize_two_lines(const std::uint8_t* first, const std::uint8_t* second,
                       std::uint8_t* second_out) {
   std::int64_t done = 0;
 #if defined(__x86_64__)
-  if (level == CpuLevel::avx2 && !axis.weights16.empty()) {
-    done = avx2::resize_two_lines(first, second, axis, first_out, second_out);
+  if (level != CpuLevel::plain && !axis.weights16.empty()) {
+    const auto kernel = level == CpuLevel::vnni ? vnni::resize_two_lines : avx2::resize_two_lines;
+    done = kernel(first, second, axis, first_out, second_out);
   }
 #endif
   plain::resize_line(first, axis, done, first_out);
@@ -74,15 +76,14 @@ void resize_two_lines(const std::uint8_t* first, const std::uint8_t* second,
 void combine_lines(std::span<const std::uint8_t* const> lines, const AxisWeights& axis,
                    std::int64_t i, std::size_t bytes, CpuLevel level, std::uint8_t* out) {
   assert(lines.size() == static_cast<std::size_t>(axis.count[static_cast<std::size_t>(i)]));
-  std::size_t done = 0;
 #if defined(__x86_64__)
-  if (level == CpuLevel::avx2 && !axis.weights16.empty()) {
-    done = avx2::combine_lines(lines, axis.weights16.data() + i * axis.stride, axis.precision,
-                               bytes, out);
+  if (level != CpuLevel::plain && !axis.weights16.empty()) {
+    const auto kernel = level == CpuLevel::vnni ? vnni::combine_lines : avx2::combine_lines;
+    kernel(lines, axis.weights16.data() + i * axis.stride, axis.precision, bytes, out);
+    return;
   }
 #endif
-  plain::combine_lines(lines, axis.weights.data() + i * axis.stride, axis.precision, done, bytes,
-                       out);
+  plain::combine_lines(lines, axis.weights.data() + i * axis.stride, axis.precision, bytes, out);
 }
 
 }  // namespace vtower

@@ -13,7 +13,7 @@ namespace vtower {
 // not used, or overwritten with anything.
 inline constexpr std::size_t line_slack = 32;
 
-enum class CpuLevel { plain, avx2 };
+enum class CpuLevel { plain, avx2, vnni };  // each has what the ones before it have
 
 // The best level that this CPU runs.
 CpuLevel best_cpu_level() noexcept;

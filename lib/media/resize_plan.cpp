@@ -41,7 +41,8 @@ ResizePlan::ResizePlan(ImageSize source_size, ImageSize target_size, Resample ke
     horizontal = axis_weights(source.width, target.width, kernel, rule);
   }
   if (source.height != target.height) {
-    vertical = axis_weights(source.height, target.height, kernel, rule);
+    const bool square = source.height == source.width && target.height == target.width;
+    vertical = square ? horizontal : axis_weights(source.height, target.height, kernel, rule);
   }
 }
 

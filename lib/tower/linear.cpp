@@ -19,7 +19,7 @@ Linear::Linear(const at::Tensor& weight, const at::Tensor& bias, const Placement
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x) const {
-  return at::linear(x, weight_, bias_);
+  return widened_ ? widened_linear(x, weight_, bias_) : at::linear(x, weight_, bias_);
 }
 
 }  // namespace vtower

@@ -21,6 +21,7 @@ PatchEmbed::PatchEmbed(WeightSource& weights, const VisionConfig& config,
             placement) {}
 
 at::Tensor PatchEmbed::operator()(NormalizedPatches&& patches, const StageTrace& trace) const {
+  trace.note_norm_range(patches.values_);
   at::Tensor embedded = proj_(patches.values_);
   trace("patch_embed", embedded);
   return embedded;

@@ -14,4 +14,14 @@ c10::ScalarType Placement::scalar_type() const noexcept {
   return to_scalar_type(dtype);
 }
 
+DType to_dtype(c10::ScalarType type) noexcept {
+  switch (type) {
+    case c10::ScalarType::BFloat16: return DType::bf16;
+    case c10::ScalarType::Half: return DType::f16;
+    case c10::ScalarType::Double: return DType::f64;
+    case c10::ScalarType::Long: return DType::i64;
+    default: assert(type == c10::ScalarType::Float); return DType::f32;
+  }
+}
+
 }  // namespace vtower

@@ -18,4 +18,7 @@ struct Placement {
 // nullopt-free mapping for the types that a tower runs in; asserts on others.
 c10::ScalarType to_scalar_type(DType dtype) noexcept;
 
+// The other way, for what a tower's outputs are made of: also f64 and i64.
+DType to_dtype(c10::ScalarType type) noexcept;
+
 }  // namespace vtower

@@ -33,7 +33,7 @@ class Qwen25VlBody final : public TowerBody {
     }
     at::Tensor embeddings = merger_(x).index_select(0, plan.window_inverse);
     trace("merger", embeddings);
-    return {std::move(embeddings), {}};
+    return {std::move(embeddings), {}, {}};
   }
 
  private:

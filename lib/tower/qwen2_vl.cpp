@@ -28,7 +28,7 @@ class Qwen2VlBody final : public TowerBody {
     for (const auto& block : blocks_) block(x, plan.frames, rotation, trace);
     at::Tensor embeddings = merger_(x);
     trace("merger", embeddings);
-    return {std::move(embeddings), {}};
+    return {std::move(embeddings), {}, {}};
   }
 
  private:

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "tower/ledger.h"
+
 namespace vtower {
 
 // Stages and their orders: normalized [N, K] and patch_embed [N, D] in input row order, pos_embed
@@ -21,15 +23,30 @@ class StageTrace {
   StageTrace() = default;
   explicit StageTrace(Observer observer) : observer_(std::move(observer)) {}
 
-  // Whether anybody listens.
+  // The same observer, with the stages noted in `ledger`, which must outlive the copy.
+  [[nodiscard]] StageTrace noting_in(Ledger& ledger) const {
+    StageTrace noting(*this);
+    noting.ledger_ = &ledger;
+    return noting;
+  }
+
+  // Whether anybody looks at the values.
   [[nodiscard]] bool active() const noexcept { return static_cast<bool>(observer_); }
 
   void operator()(const std::string& stage, const at::Tensor& value) const {
+    if (ledger_ != nullptr) {
+      ledger_->entries.push_back(
+          {stage, value.size(0), value.size(1), value.scalar_type(), value.device()});
+    }
     if (observer_) observer_(stage, value);
   }
 
+  // The range of the values [N, K], channel by channel, for the ledger.
+  void note_norm_range(const at::Tensor& values) const;
+
  private:
   Observer observer_;
+  Ledger* ledger_ = nullptr;
 };
 
 }  // namespace vtower

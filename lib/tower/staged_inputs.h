@@ -34,6 +34,7 @@ class StagedInputs {
 
   [[nodiscard]] const PlanTensors& plan() const noexcept { return tensors_; }
   [[nodiscard]] std::int64_t rows() const noexcept { return capacity_.rows; }
+  [[nodiscard]] std::int64_t bytes() const noexcept { return size_; }
   [[nodiscard]] at::ScalarType pixel_type() const { return pixels_.scalar_type(); }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "checkpoint/vision_config.h"
 #include "checkpoint/weight_source.h"
+#include "tower/ledger.h"
 #include "tower/linear.h"
 #include "tower/plan_tensors.h"
 #include "tower/stage_trace.h"
@@ -18,6 +19,7 @@ namespace vtower {
 struct TowerOutput {
   at::Tensor embeddings;              // [M, out]
   std::vector<at::Tensor> deepstack;  // each [M, out], in block order; qwen3_vl
+  Ledger ledger;
 };
 
 // A body never sees pixels. Immutable after construction, safe to share between threads.

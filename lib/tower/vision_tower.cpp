@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 
@@ -52,8 +53,8 @@ TowerOutput VisionTower::encode(const RawPatches& patches, const SeqPlan& plan,
   }
   const c10::InferenceMode inference;
   if (placement_.device.is_cpu()) {
-    const PlanTensors tensors(plan, placement_);
-    return body_->forward(patch_embed_(input_norm_(patches, trace), trace), tensors, trace);
+    return forward([&](const StageTrace& noting) { return input_norm_(patches, noting); },
+                   PlanTensors(plan, placement_), trace);
   }
   const auto sequences = [](const std::vector<std::int32_t>& cu_seqlens) {
     return std::max<std::int64_t>(static_cast<std::int64_t>(cu_seqlens.size()) - 1, 0);
@@ -67,7 +68,18 @@ TowerOutput VisionTower::encode(const RawPatches& patches, const SeqPlan& plan,
 
 TowerOutput VisionTower::encode(const StagedInputs& inputs, const StageTrace& trace) const {
   const c10::InferenceMode inference;
-  return body_->forward(patch_embed_(input_norm_(inputs, trace), trace), inputs.plan(), trace);
+  return forward([&](const StageTrace& noting) { return input_norm_(inputs, noting); },
+                 inputs.plan(), trace);
+}
+
+template <typename Normalize>
+TowerOutput VisionTower::forward(const Normalize& normalize, const PlanTensors& plan,
+                                 const StageTrace& trace) const {
+  Ledger ledger;
+  const StageTrace noting = trace.noting_in(ledger);
+  TowerOutput output = body_->forward(patch_embed_(normalize(noting), noting), plan, noting);
+  output.ledger = std::move(ledger);
+  return output;
 }
 
 }  // namespace vtower

@@ -36,6 +36,11 @@ class VisionTower {
   [[nodiscard]] const InputNorm& input_norm() const noexcept { return input_norm_; }
 
  private:
+  // Normalisation, embedding and body, noted in the output's ledger.
+  template <typename Normalize>
+  TowerOutput forward(const Normalize& normalize, const PlanTensors& plan,
+                      const StageTrace& trace) const;
+
   VisionTower(const Checkpoint& checkpoint, const Placement& placement, WeightSource& weights);
 
   VisionConfig config_;

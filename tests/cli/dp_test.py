@@ -107,6 +107,8 @@ class Agreement(DpCase):
                                      b"".join(part.bytes("embeddings") for part in parts), family)
                 record = dp.record
                 self.assertEqual(list(errors(record, SCHEMA)), [])
+                # the ledgers of all ranks together
+                self.assertEqual(record["ledger"]["passes"], len(record["plan"]["batches"]))
                 attestation = record["attestation"]
                 self.assertEqual((attestation["mode"], attestation["world_size"]), ("dp", ranks))
                 self.assertEqual(attestation["dp"]["backend"], "gloo")

@@ -3,9 +3,11 @@
 #include <ATen/ops/isfinite.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -131,4 +133,78 @@ TEST_CASE("gpu: a graph shows no stages and says so") {
   const std::unique_ptr<Runner> graph = make_graph_runner(tower, {ladder()}, record);
   const RawPatches patches = test::noise_patches(tower.config().layout, {{1, 4, 4}}, 1);
   CHECK_THROWS_AS((void)graph->run(patches, StageTrace([](const auto&, const auto&) {})), Error);
+}
+
+TEST_CASE("gpu: what is captured ahead is not captured again") {
+  const VisionTower tower = on_gpu("qwen2_5_vl", DType::bf16);
+  GraphRecord record;
+  const std::unique_ptr<Runner> graph = make_graph_runner(tower, {ladder()}, record);
+  GraphPlanRunner plan(tower, ladder(), Poison::off);
+  graph->prepare(test::mixed_grids);
+  const std::int64_t captures = record.captures;
+  CHECK(captures > 0);
+  CHECK(record.replays == 0);
+  for (const std::vector<GridThw>& grids : test::mixed_grids) {
+    const RawPatches patches = test::noise_patches(tower.config().layout, grids, 8);
+    CHECK(test::same_bits(graph->run(patches, StageTrace()), plan.run(patches, StageTrace())));
+  }
+  CHECK(record.captures == captures);
+}
+
+TEST_CASE("gpu: above the memory allowed all graphs go, one that is too large alone is refused") {
+  const VisionTower tower = on_gpu("qwen2_vl", DType::bf16);
+  const RawPatches small = test::noise_patches(tower.config().layout, {{1, 4, 4}}, 1);
+  const RawPatches large = test::noise_patches(tower.config().layout, {{1, 32, 32}}, 2);
+  GraphRecord measured;
+  const std::unique_ptr<Runner> roomy = make_graph_runner(tower, {ladder()}, measured);
+  const auto expected = roomy->run(large, StageTrace());
+  CHECK(measured.pool_bytes > 0);
+  CHECK(measured.buffer_bytes > large.rows() * large.row_width());
+
+  GraphRecord record;
+  GraphOptions options{ladder()};
+  options.most_bytes = measured.pool_bytes + measured.buffer_bytes;  // the large one and no other
+  const std::unique_ptr<Runner> tight = make_graph_runner(tower, options, record);
+  for (int round = 0; round < 3; ++round) {
+    (void)tight->run(small, StageTrace());
+    CHECK(test::same_bits(tight->run(large, StageTrace()), expected));
+  }
+  CHECK(record.restarts > 0);
+
+  options.most_bytes = 1;
+  GraphRecord refused;
+  const std::unique_ptr<Runner> none = make_graph_runner(tower, options, refused);
+  CHECK_THROWS_WITH_AS((void)none->run(small, StageTrace()), doctest::Contains("--graph-memory"),
+                       Error);
+}
+
+TEST_CASE("gpu: other threads use the GPU while graphs are captured") {
+  const VisionTower tower = on_gpu("qwen3_vl", DType::bf16);
+  const RawPatches other = test::noise_patches(tower.config().layout, {{1, 16, 16}}, 3);
+  EagerRunner alone(tower);
+  const auto expected = alone.run(other, StageTrace());
+  std::atomic<bool> done{false};
+  std::atomic<int> rounds{0};
+  std::atomic<int> equal{0};
+  std::jthread neighbour([&] {
+    EagerRunner eager(tower);
+    while (!done) {
+      equal += test::same_bits(eager.run(other, StageTrace()), expected) ? 1 : 0;
+      ++rounds;
+    }
+  });
+  while (rounds == 0) std::this_thread::yield();
+  GraphPlanRunner plan(tower, ladder(), Poison::off);
+  for (int round = 0; round < 3; ++round) {
+    GraphRecord record;
+    const std::unique_ptr<Runner> graph = make_graph_runner(tower, {ladder()}, record);
+    for (const std::vector<GridThw>& grids : test::mixed_grids) {
+      const RawPatches patches = test::noise_patches(tower.config().layout, grids, 9);
+      CHECK(test::same_bits(graph->run(patches, StageTrace()), plan.run(patches, StageTrace())));
+    }
+  }
+  done = true;
+  neighbour.join();
+  CHECK(rounds > 1);
+  CHECK(equal == rounds);
 }

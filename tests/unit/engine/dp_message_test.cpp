@@ -86,6 +86,10 @@ DpMessage results() {
   DpMessage message;
   message.kind = DpMessage::Kind::results;
   message.form = OutputForm::of(item.embeddings);
+  message.ledger.passes = 3;
+  message.ledger.stages = {{"merger", 5, 48, at::kBFloat16, c10::Device(c10::kCUDA, 1)}};
+  message.ledger.norm_allowed[2] = {-1.5F, 2.25F};
+  message.ledger.norm_observed[0] = {0.1F, 0.2F};
   message.results.emplace_back(7, std::move(item));
   message.results.emplace_back(2, ItemFailure{"\xff", ErrorKind::aspect_ratio, "why"});
   message.results.emplace_back(3, EncodedItem{{{1, 2, 2}, batch.narrow(0, 8, 1), {}}, {}, {}});
@@ -103,6 +107,16 @@ TEST_CASE("results arrive as they were") {
   const DpMessage got = unpack(packed.header, packed.payload);
   CHECK(got.kind == DpMessage::Kind::results);
   CHECK(got.form == sent.form);
+  CHECK(got.ledger.passes == 3);
+  REQUIRE(got.ledger.stages.size() == 1);
+  CHECK(got.ledger.stages[0].stage == "merger");
+  CHECK(got.ledger.stages[0].rows == 5);
+  CHECK(got.ledger.stages[0].width == 48);
+  CHECK((got.ledger.stages[0].dtype == at::kBFloat16));
+  CHECK((got.ledger.stages[0].device == c10::Device(c10::kCUDA, 1)));
+  CHECK(got.ledger.norm_allowed[2].smallest == -1.5F);
+  CHECK(got.ledger.norm_allowed[2].largest == 2.25F);
+  CHECK(got.ledger.norm_observed[0].largest == 0.2F);
   REQUIRE(got.results.size() == 3);
   for (const std::size_t i : {0, 2}) {
     CHECK(got.results[i].first == sent.results[i].first);

@@ -1,0 +1,115 @@
+#include "cli/bench_device.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "cli/bench_timing.h"
+#include "cli/bench_tower.h"
+#include "cli/default_ladder.h"
+#include "cli/kernel_times.h"
+#include "engine/graph_runner.h"
+
+namespace vtower::cli {
+namespace {
+
+void wait_for(c10::Device device) {
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  guard.synchronizeStream(guard.getStream(device));
+}
+
+// Seconds of one call of many, without the host's share.
+template <typename Call>
+double seconds_of_many(c10::Device device, int calls, Call&& call) {
+  call();
+  wait_for(device);
+  const double spent = seconds_of([&] {
+    for (int i = 0; i < calls; ++i) call();
+    wait_for(device);
+  });
+  return spent / calls;
+}
+
+Json device_row(const char* mode, const VisionTower& tower, std::int64_t side, const SeqPlan& plan,
+                double seconds, const DeviceCeiling& ceiling, const DeviceWork& work) {
+  const TowerWork arithmetic = tower_work(tower.config(), plan);
+  const double rate = (arithmetic.linear + arithmetic.attention) / seconds / 1e12;
+  return {{"axis", "tower"},
+          {"mode", mode},
+          {"dtype", to_string(tower.placement().dtype)},
+          {"side_px", side},
+          {"patches", plan.rows},
+          {"blocks", tower.config().depth},
+          {"seconds", seconds},
+          {"tflops", rate},
+          {"ceiling", "product of 8192 x 8192 x 8192 in the same run"},
+          {"ceiling_tflops", ceiling.product_tflops},
+          {"ratio", rate / ceiling.product_tflops},
+          {"launches", work.launches},
+          {"device_busy_seconds", work.busy_seconds},
+          {"device_busy_share", work.busy_seconds / seconds}};
+}
+
+}  // namespace
+
+DeviceCeiling device_ceiling(const Placement& placement) {
+  const c10::InferenceMode inference;
+  constexpr std::int64_t n = 8192;
+  constexpr std::int64_t bytes = std::int64_t{1} << 30;
+  const auto options = at::TensorOptions().dtype(placement.scalar_type()).device(placement.device);
+  const at::Tensor a = at::randn({n, n}, options);
+  const at::Tensor b = at::randn({n, n}, options);
+  DeviceCeiling ceiling;
+  const double product = seconds_of_many(placement.device, 10, [&] { (void)at::mm(a, b); });
+  ceiling.product_tflops = 2.0 * n * n * n / product / 1e12;
+  const auto raw = at::TensorOptions().dtype(at::kByte);
+  const at::Tensor from = at::empty({bytes}, raw.device(placement.device));
+  at::Tensor to = at::empty({bytes}, raw.device(placement.device));
+  const double copy = seconds_of_many(placement.device, 10, [&] { to.copy_(from); });
+  ceiling.copy_gb_per_second = 2.0 * bytes / copy / 1e9;
+  const at::Tensor host = at::empty({bytes / 4}, raw.pinned_memory(true));
+  at::Tensor part = to.narrow(0, 0, bytes / 4);
+  const double upload =
+      seconds_of_many(placement.device, 4, [&] { part.copy_(host, /*non_blocking=*/true); });
+  ceiling.upload_gb_per_second = bytes / 4.0 / upload / 1e9;
+  return ceiling;
+}
+
+std::vector<Json> bench_device_tower(const VisionTower& tower, std::int64_t side, int repeats,
+                                     const DeviceCeiling& ceiling) {
+  const VisionConfig& config = tower.config();
+  const c10::Device device = tower.placement().device;
+  const RawPatches patches = noise_picture(config, side);
+  const SeqPlan plan = make_seq_plan(config, patches.grids());
+  EagerRunner eager(tower);
+  GraphRecord record;
+  const std::unique_ptr<Runner> graph =
+      make_graph_runner(tower, {default_ladder(config.layout)}, record);
+  const auto run = [&](Runner& runner) {
+    (void)runner.run(patches, StageTrace());
+    wait_for(device);
+  };
+  const Pair pair = time_in_turns(
+      5 * repeats, [&] { run(*graph); }, [&] { run(eager); });
+  const GraphRecord timed = record;
+  const DeviceWork graph_work = trace_device([&] { run(*graph); });
+  const DeviceWork eager_work = trace_device([&] { run(eager); });
+
+  Json graph_row = device_row("graph", tower, side, plan, pair.ours, ceiling, graph_work);
+  const auto replays = static_cast<double>(timed.replays);
+  graph_row.update({{"padded_rows", timed.padding.padded_rows / timed.replays},
+                    {"useful_share", static_cast<double>(timed.padding.item_rows) /
+                                         static_cast<double>(timed.padding.padded_rows)},
+                    {"host_fill_seconds", timed.fill_seconds / replays},
+                    {"host_launch_seconds", timed.launch_seconds / replays},
+                    {"capture_seconds", timed.capture_seconds},
+                    {"nodes", timed.nodes},
+                    {"pool_bytes", timed.pool_bytes},
+                    {"buffer_bytes", timed.buffer_bytes}});
+  return {device_row("eager", tower, side, plan, pair.ceiling, ceiling, eager_work),
+          std::move(graph_row)};
+}
+
+}  // namespace vtower::cli
