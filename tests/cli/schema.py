@@ -33,6 +33,9 @@ def errors(value, schema, root=None, path="$"):
         elif keyword == "enum":
             if value not in rule:
                 yield f"{path}: {value!r} is not among {rule}"
+        elif keyword == "const":
+            if value != rule:
+                yield f"{path}: {value!r} is not {rule!r}"
         elif keyword == "required":
             yield from (f"{path}: {key} is missing" for key in rule if key not in value)
         elif keyword == "properties":
