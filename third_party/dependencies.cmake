@@ -1,5 +1,10 @@
 # Every library that vtower stands on, found and never vendored. scripts/setup installs them.
 
+if(VTOWER_GPU_TESTS_ONLY)
+  include(gpu_test_dependencies)
+  return()
+endif()
+
 include(CheckCXXSymbolExists)
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)

@@ -54,6 +54,19 @@ class Preprocess(TestCase):
         self.assertEqual([failure["class"] for failure in report["failed"]], ["unsupported"])
         self.assertEqual(Safetensors(self.out).shape("grid_thw"), [1, 3])
 
+    def test_rows_are_counted_under_the_limit_that_resizes(self):  # R106
+        source = IMAGES / "photo_flower_1000x750.jpg"
+        for limit in (50176, 200704, 401408):
+            self.check(run("preprocess", source, "--checkpoint",
+                           CHECKPOINTS / "qwen2_vl-tiny-fp32", "--max-pixels",
+                           limit, "-o", self.out), 0)
+            dump = Safetensors(self.out)
+            (item,) = dump.record["items"]
+            height, width = item["resized"]
+            self.assertLessEqual(height * width, limit)
+            self.assertEqual(list(dump.values("grid_thw")), [1, height // 14, width // 14])
+            self.assertEqual(dump.shape("pixels")[0], height * width // 14 // 14)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -224,6 +224,26 @@ TEST_CASE("R11: animated files give their first frame, under hf an error") {
   }
 }
 
+TEST_CASE("R41: shrinking a fine pattern leaves its mean, in both backends") {
+  const int side = 2000;
+  const Frame board =
+      decode(png(side, side, 2, 8,
+                 paint(side, side,
+                       [](int x, int y) {
+                         return (x + y) % 2 == 0 ? Pixel{0, 0, 0} : Pixel{255, 255, 255};
+                       })),
+             Profile::vllm);
+  for (const ResizeBackend backend : {ResizeBackend::torchvision, ResizeBackend::pillow}) {
+    const Frame small = Resizer({side, side}, {224, 224}, Resample::bicubic, backend).resize(board);
+    for (std::int64_t y = 0; y < 224; ++y) {
+      for (std::int64_t x = 0; x < 224; ++x) {
+        const int level = at(small, x, y)[0];  // without antialiasing: anything from 0 to 255
+        if (level < 112 || level > 143) FAIL("level ", level, " at ", x, ", ", y);
+      }
+    }
+  }
+}
+
 TEST_CASE("R42: overshoot is clipped, never wrapped") {
   const auto edge = [](int side) {
     return png(side, side, 2, 8, paint(side, side, [&](int x, int) {
