@@ -200,7 +200,7 @@ bool DpWorker::is_active() {
   // A large item may take longer than any patience: the processor's time tells work from waiting.
   const auto processor = clock_of(CLOCK_PROCESS_CPUTIME_ID) - clock_of(CLOCK_THREAD_CPUTIME_ID);
   const auto now = std::chrono::steady_clock::now();
-  const bool busy = (processor - processor_) * 10 > now - sampled_;
+  const bool busy = (processor - processor_) * 20 > now - sampled_;
   processor_ = processor;
   sampled_ = now;
   const std::scoped_lock lock(state_->mutex);
