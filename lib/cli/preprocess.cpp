@@ -16,8 +16,7 @@ ExitCode PreprocessCommand::operator()(const Terminal& terminal) const {
   const FileSource source(media.paths(), spec, media.options, count);
   ProgressLine progress(terminal, "items");
   const std::vector<LoadResult> loaded =
-      load_items(source, count,
-                 [&](std::size_t done) { progress.update(done, source.size()); });
+      load_items(source, count, [&](std::size_t done) { progress.update(done, source.size()); });
 
   std::vector<const RawPatches*> rows;
   std::vector<ItemFailure> failed;
@@ -46,8 +45,9 @@ ExitCode PreprocessCommand::operator()(const Terminal& terminal) const {
     RawPatchWriter::write(output, rows, file_metadata(record));
     std::int64_t row_count = 0;
     for (const RawPatches* part : rows) row_count += part->rows();
-    terminal.say(output + ": " + std::to_string(rows.size()) + " items, " + std::to_string(row_count) +
-                 " patch rows of " + std::to_string(spec.layout.row_width()) + " bytes");
+    terminal.say(output + ": " + std::to_string(rows.size()) + " items, " +
+                 std::to_string(row_count) + " patch rows of " +
+                 std::to_string(spec.layout.row_width()) + " bytes");
   }
   const ExitCode code = worst(codes);
   terminal.report({{"output", rows.empty() ? Json() : Json(output)},

@@ -3,7 +3,9 @@
 namespace vtower::cli {
 
 void Terminal::say(const std::string& line) const {
-  if (!quiet && format == ReportFormat::text) out << line << std::endl;  // seen at once, whatever it goes through
+  if (!quiet && format == ReportFormat::text) {
+    out << line << std::endl;  // seen at once, also through a pipe
+  }
 }
 
 void Terminal::note(const std::string& line) const {

@@ -68,8 +68,8 @@ bool is_raw_patch_dump(const std::filesystem::path& path) {
 
 RawPatches read_raw_patch_dump(const std::filesystem::path& path, const PatchLayout& layout) {
   const SafetensorsFile file(path, ErrorKind::unreadable);
-  const TensorView& pixels = require(file, "pixels", DType::u8, layout.row_width());
-  const TensorView& grid_thw = require(file, "grid_thw", DType::i64, 3);
+  const TensorView pixels = require(file, "pixels", DType::u8, layout.row_width());
+  const TensorView grid_thw = require(file, "grid_thw", DType::i64, 3);
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(grid_thw.shape[0]) * 3);
   std::memcpy(numbers.data(), grid_thw.bytes.data(), grid_thw.bytes.size());
   std::vector<GridThw> grids;

@@ -1,5 +1,6 @@
 #include "tower/vision_tower.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
@@ -29,6 +30,7 @@ Bias patch_embed_bias(Family family) {
 
 VisionTower VisionTower::load(const Checkpoint& checkpoint, const Placement& placement) {
   const c10::InferenceMode inference;
+  const c10::DeviceGuard on_device(placement.device);
   WeightSource weights = checkpoint.weights();
   VisionTower tower(checkpoint, placement, weights);
   weights.finish();
@@ -52,6 +54,7 @@ TowerOutput VisionTower::encode(const RawPatches& patches, const SeqPlan& plan,
                     std::to_string(patches.rows()) + " rows given");
   }
   const c10::InferenceMode inference;
+  const c10::DeviceGuard on_device(placement_.device);  // kernels go where the thread's device is
   if (placement_.device.is_cpu()) {
     return forward([&](const StageTrace& noting) { return input_norm_(patches, noting); },
                    PlanTensors(plan, placement_), trace);
@@ -68,6 +71,7 @@ TowerOutput VisionTower::encode(const RawPatches& patches, const SeqPlan& plan,
 
 TowerOutput VisionTower::encode(const StagedInputs& inputs, const StageTrace& trace) const {
   const c10::InferenceMode inference;
+  const c10::DeviceGuard on_device(placement_.device);
   return forward([&](const StageTrace& noting) { return input_norm_(inputs, noting); },
                  inputs.plan(), trace);
 }
