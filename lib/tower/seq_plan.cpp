@@ -136,14 +136,22 @@ void plan_position_taps(SeqPlan& plan, const VisionConfig& config) {
 
 }  // namespace
 
+std::int64_t most_rows(const VisionConfig& config) {
+  const std::int64_t widest =
+      std::max({3 * config.width, config.mlp_width, config.layout.row_width()});
+  return std::numeric_limits<std::int32_t>::max() / widest;
+}
+
 SeqPlan make_seq_plan(const VisionConfig& config, std::span<const GridThw> grids) {
   SeqPlan plan;
   plan.grids.assign(grids.begin(), grids.end());
   for (const GridThw& grid : grids) plan.rows += grid.patches();
-  if (plan.rows > std::numeric_limits<std::int32_t>::max()) {
+  if (plan.rows > most_rows(config)) {
     throw Error(ErrorKind::too_large, "seq_plan",
-                std::to_string(plan.rows) +
-                    " patches in one batch: offsets are 32-bit; lower --max-pixels or the budget");
+                std::to_string(plan.rows) + " patches in one batch, this tower takes " +
+                    std::to_string(most_rows(config)) +
+                    ": offsets and kernels count elements in 32 bits; lower --max-pixels, the "
+                    "frames or the budget");
   }
   plan.item_rows = plan.rows;
   const std::int64_t merge = config.layout.merge_size;

@@ -42,7 +42,10 @@ struct SeqPlan {
   friend bool operator==(const SeqPlan&, const SeqPlan&) = default;
 };
 
-// Throws Error{too_large} when offsets would not fit int32. Grids must be positive and divisible
+// Patches of the largest batch: its widest tensor has fewer than 2^31 elements.
+std::int64_t most_rows(const VisionConfig& config);
+
+// Throws Error{too_large} above most_rows(). Grids must be positive and divisible
 // by merge_size (RawPatches guarantees it).
 SeqPlan make_seq_plan(const VisionConfig& config, std::span<const GridThw> grids);
 

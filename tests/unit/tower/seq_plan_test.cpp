@@ -91,11 +91,18 @@ TEST_CASE("position taps stay in the table and weigh one") {
 
 TEST_CASE("R112: offsets that would not fit are refused before anything is built") {
   const VisionConfig config = config_of("qwen2_vl-tiny-fp32");
-  const std::vector<GridThw> huge(3, GridThw{768, 1024, 1024});
-  try {
-    (void)make_seq_plan(config, huge);
-    FAIL("accepted");
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::too_large);
-  }
+  const auto refusal = [&](const std::vector<GridThw>& grids) {
+    try {
+      return std::to_string(make_seq_plan(config, grids).rows);
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::too_large);
+      return std::string("refused");
+    }
+  };
+  CHECK(refusal(std::vector<GridThw>(3, GridThw{768, 1024, 1024})) == "refused");
+  // The widest tensor is that of the raw rows here: 1176 values each.
+  const std::int64_t most = most_rows(config);
+  CHECK(most == 2147483647 / 1176);
+  CHECK(refusal({{1, 2, most / 4 * 2}}) == std::to_string(most / 4 * 4));
+  CHECK(refusal({{1, 2, most / 4 * 2 + 2}}) == "refused");
 }
