@@ -33,7 +33,7 @@ double seconds_of_many(c10::Device device, int calls, Call&& call) {
 }
 
 Json device_row(const char* mode, const VisionTower& tower, std::int64_t side, const SeqPlan& plan,
-                double seconds, const DeviceCeiling& ceiling, const DeviceWork& work) {
+                double seconds, const DeviceCeiling& ceiling) {
   const TowerWork arithmetic = tower_work(tower.config(), plan);
   const double rate = (arithmetic.linear + arithmetic.attention) / seconds / 1e12;
   return {{"axis", "tower"},
@@ -46,10 +46,12 @@ Json device_row(const char* mode, const VisionTower& tower, std::int64_t side, c
           {"tflops", rate},
           {"ceiling", "product of 8192 x 8192 x 8192 in the same run"},
           {"ceiling_tflops", ceiling.product_tflops},
-          {"ratio", rate / ceiling.product_tflops},
-          {"launches", work.launches},
-          {"device_busy_seconds", work.busy_seconds},
-          {"device_busy_share", work.busy_seconds / seconds}};
+          {"ratio", rate / ceiling.product_tflops}};
+}
+
+void run_and_wait(Runner& runner, const RawPatches& patches, c10::Device device) {
+  (void)runner.run(patches, StageTrace());
+  wait_for(device);
 }
 
 }  // namespace
@@ -87,17 +89,11 @@ std::vector<Json> bench_device_tower(const VisionTower& tower, std::int64_t side
   GraphRecord record;
   const std::unique_ptr<Runner> graph =
       make_graph_runner(tower, {default_ladder(config.layout)}, record);
-  const auto run = [&](Runner& runner) {
-    (void)runner.run(patches, StageTrace());
-    wait_for(device);
-  };
   const Pair pair = time_in_turns(
-      5 * repeats, [&] { run(*graph); }, [&] { run(eager); });
+      5 * repeats, [&] { run_and_wait(*graph, patches, device); },
+      [&] { run_and_wait(eager, patches, device); });
   const GraphRecord timed = record;
-  const DeviceWork graph_work = trace_device([&] { run(*graph); });
-  const DeviceWork eager_work = trace_device([&] { run(eager); });
-
-  Json graph_row = device_row("graph", tower, side, plan, pair.ours, ceiling, graph_work);
+  Json graph_row = device_row("graph", tower, side, plan, pair.ours, ceiling);
   const auto replays = static_cast<double>(timed.replays);
   graph_row.update(
       {{"padded_rows", timed.padding.padded_rows / timed.replays},
@@ -111,8 +107,22 @@ std::vector<Json> bench_device_tower(const VisionTower& tower, std::int64_t side
        {"nodes", timed.nodes},
        {"pool_bytes", timed.pool_bytes},
        {"buffer_bytes", timed.buffer_bytes}});
-  return {device_row("eager", tower, side, plan, pair.ceiling, ceiling, eager_work),
-          std::move(graph_row)};
+  return {device_row("eager", tower, side, plan, pair.ceiling, ceiling), std::move(graph_row)};
+}
+
+void add_device_work(const VisionTower& tower, Json& row) {
+  const c10::Device device = tower.placement().device;
+  const RawPatches patches = noise_picture(tower.config(), row["side_px"].get<std::int64_t>());
+  GraphRecord record;
+  const std::unique_ptr<Runner> runner =
+      row["mode"] == "eager"
+          ? std::make_unique<EagerRunner>(tower)
+          : make_graph_runner(tower, {default_ladder(tower.config().layout)}, record);
+  run_and_wait(*runner, patches, device);
+  const DeviceWork work = trace_device([&] { run_and_wait(*runner, patches, device); });
+  row["launches"] = work.launches;
+  row["device_busy_seconds"] = work.busy_seconds;
+  row["device_busy_share"] = work.busy_seconds / row["seconds"].get<double>();
 }
 
 }  // namespace vtower::cli

@@ -18,10 +18,13 @@ struct DeviceCeiling {
 DeviceCeiling device_ceiling(const Placement& placement);
 
 // One picture of side x side pixels, eager and as a graph, in turns: time from rows on the host to
-// embeddings on the device, the host's share of it, the share in which the device was busy (from a
-// traced run of its own), padding, and what the capture took. The ratio is the tower's rate to the
-// ceiling's product.
+// embeddings on the device, the host's share of it, padding, and what the capture took. The ratio
+// is the tower's rate to the ceiling's product.
 std::vector<Json> bench_device_tower(const VisionTower& tower, std::int64_t side, int repeats,
                                      const DeviceCeiling& ceiling);
+
+// Adds to such a row the share of its time in which the device was busy, from a traced run. To be
+// called when all timing is over: what was traced once stays slower.
+void add_device_work(const VisionTower& tower, Json& row);
 
 }  // namespace vtower::cli
