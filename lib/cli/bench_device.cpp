@@ -92,21 +92,17 @@ std::vector<Json> bench_device_tower(const VisionTower& tower, std::int64_t side
   const Pair pair = time_in_turns(
       5 * repeats, [&] { run_and_wait(*graph, patches, device); },
       [&] { run_and_wait(eager, patches, device); });
-  const GraphRecord timed = record;
   Json graph_row = device_row("graph", tower, side, plan, pair.ours, ceiling);
-  const auto replays = static_cast<double>(timed.replays);
-  graph_row.update(
-      {{"padded_rows", timed.padding.padded_rows / timed.replays},
-       {"useful_share", static_cast<double>(timed.padding.item_rows) /
-                            static_cast<double>(timed.padding.padded_rows)},
-       {"padding_seconds", pair.ours * (1 - static_cast<double>(timed.padding.item_rows) /
-                                                static_cast<double>(timed.padding.padded_rows))},
-       {"host_fill_seconds", timed.fill_seconds / replays},
-       {"host_launch_seconds", timed.launch_seconds / replays},
-       {"capture_seconds", timed.capture_seconds},
-       {"nodes", timed.nodes},
-       {"pool_bytes", timed.pool_bytes},
-       {"buffer_bytes", timed.buffer_bytes}});
+  const auto replays = static_cast<double>(record.replays);
+  graph_row.update({{"padded_rows", record.padding.padded_rows / record.replays},
+                    {"useful_share", record.padding.useful_share()},
+                    {"padding_seconds", pair.ours * (1 - record.padding.useful_share())},
+                    {"host_fill_seconds", record.fill_seconds / replays},
+                    {"host_launch_seconds", record.launch_seconds / replays},
+                    {"capture_seconds", record.capture_seconds},
+                    {"nodes", record.nodes},
+                    {"pool_bytes", record.pool_bytes},
+                    {"buffer_bytes", record.buffer_bytes}});
   return {device_row("eager", tower, side, plan, pair.ceiling, ceiling), std::move(graph_row)};
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "cli/bench_timing.h"
+#include "tower/linear_work.h"
 
 namespace vtower::cli {
 namespace {
@@ -41,18 +42,9 @@ RawPatches noise_picture(const VisionConfig& config, std::int64_t side) {
 }
 
 TowerWork tower_work(const VisionConfig& config, const SeqPlan& plan) {
-  const auto rows = static_cast<double>(plan.rows);
-  const auto tokens = static_cast<double>(plan.tokens);
   const auto d = static_cast<double>(config.width);
-  const double joined = d * rows / tokens;
-  const double mlp_products = config.family == Family::qwen2_5_vl ? 3 : 2;
-  const auto blocks = static_cast<double>(config.depth);
-  const auto mergers = 1.0 + static_cast<double>(config.deepstack_blocks.size());
   TowerWork work;
-  work.linear =
-      2 * rows * d * static_cast<double>(config.layout.row_width()) +
-      blocks * 2 * rows * d * (4 * d + mlp_products * static_cast<double>(config.mlp_width)) +
-      mergers * 2 * tokens * joined * (joined + static_cast<double>(config.out_width));
+  work.linear = static_cast<double>(plan.rows) * linear_work_per_row(config);
   const auto attended = [&](const std::vector<std::int32_t>& cu_seqlens) {
     double pairs = 0;
     for (std::size_t i = 1; i < cu_seqlens.size(); ++i) {

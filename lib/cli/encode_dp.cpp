@@ -250,10 +250,10 @@ ExitCode encode_dp(const EncodeCommand& command, const Terminal& terminal) {
   // Time is kept by the run; NCCL's watchdog would end the process with all it has finished.
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
   ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 1);
-  // Left to the process's end: threads that hang may still use it.
   // What c10d logs is in its errors too.
   ::setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);
   c10::initLogging();
+  // Left to the process's end: threads that hang may still use it.
   auto* run = new DpRun(command, terminal, job);
   return job.rank == 0 ? run->lead() : run->follow();
 }

@@ -58,7 +58,6 @@ std::string summary(const Outcome& outcome, const std::string& path) {
 
 }  // namespace
 
-// The stages asked for, checked against those that this tower has.
 std::set<std::string> stages_of(const VisionConfig& config, const std::vector<std::string>& asked) {
   const std::vector<std::string> declared = declared_stages(config);
   const std::set<std::string> known(declared.begin(), declared.end());

@@ -21,12 +21,9 @@ BudgetLadder ladder_of(const RunArguments& arguments, const PatchLayout& layout)
 Json padding_json(const PaddingRecord& padding) {
   Json hits = Json::object();
   for (const auto& [budget, batches] : padding.hits) hits[std::to_string(budget)] = batches;
-  const double useful = padding.padded_rows == 0 ? 1.0
-                                                 : static_cast<double>(padding.item_rows) /
-                                                       static_cast<double>(padding.padded_rows);
   return {{"item_rows", padding.item_rows},
           {"padded_rows", padding.padded_rows},
-          {"useful_share", useful},
+          {"useful_share", padding.useful_share()},
           {"budgets_hit", std::move(hits)}};
 }
 

@@ -1,25 +1,11 @@
 #include "cli/stop.h"
 
-#include <c10/util/Exception.h>
-
 #include <new>
 
 #include "cli/exit_code.h"
+#include "engine/torch_error.h"
 
 namespace vtower::cli {
-namespace {
-
-// LibTorch reports a failed allocation of a CPU as a plain error.
-ErrorKind kind_of(const c10::Error& error) {
-  const std::string text = error.what_without_backtrace();
-  const bool memory = text.find("not enough memory") != std::string::npos ||
-                      text.find("out of memory") != std::string::npos ||
-                      text.find("can't allocate memory") != std::string::npos;
-  return memory ? ErrorKind::memory : ErrorKind::device;
-}
-
-}  // namespace
-
 Stop current_stop() {
   try {
     throw;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "tower/linear_work.h"
 #include "tower/seq_plan.h"
 
 namespace vtower {
@@ -95,25 +96,17 @@ double DpCost::of(const GridThw& grid) const noexcept {
 DpCost dp_cost(const VisionConfig& config) {
   const auto width = static_cast<double>(config.width);
   const auto depth = static_cast<double>(config.depth);
-  const auto group =
-      static_cast<double>(config.layout.merge_size * config.layout.merge_size);  // rows of a token
-  const double mlp_matrices = config.family == Family::qwen2_5_vl ? 3 : 2;       // gated: three
   double full_blocks = depth;
   double window_rows = 0;
   if (config.family == Family::qwen2_5_vl) {
     full_blocks = static_cast<double>(config.full_attention_blocks.size());
     const auto side = static_cast<double>(config.window_tokens());
-    window_rows = side * side * group;
+    window_rows =
+        side * side * static_cast<double>(config.layout.merge_size * config.layout.merge_size);
   }
-  const double block =
-      2 * width * (4 * width + mlp_matrices * static_cast<double>(config.mlp_width));
-  const double merger =
-      2 * width * (group * width + static_cast<double>(config.out_width));  // of one row
   const double pair = 4 * width;  // scores and their product with the values
   DpCost cost;
-  cost.per_row = 2 * static_cast<double>(config.layout.row_width()) * width + depth * block +
-                 static_cast<double>(1 + config.deepstack_blocks.size()) * merger +
-                 (depth - full_blocks) * pair * window_rows;
+  cost.per_row = linear_work_per_row(config) + (depth - full_blocks) * pair * window_rows;
   cost.per_pair = full_blocks * pair;
   return cost;
 }

@@ -9,6 +9,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "engine/encode_items.h"
+#include "engine/torch_error.h"
 
 namespace vtower {
 namespace {
@@ -108,8 +109,7 @@ DpMessage failure_message(const std::exception_ptr& error) {
     message.text = "out of memory";
   } catch (const c10::Error& torch) {
     message.text = torch.what_without_backtrace();
-    message.error =
-        message.text.find("memory") != std::string::npos ? ErrorKind::memory : ErrorKind::device;
+    message.error = kind_of(torch);
   } catch (const std::exception& other) {
     message.error = ErrorKind::device;
     message.text = other.what();

@@ -26,6 +26,12 @@ struct PaddingRecord {
   std::int64_t item_rows = 0;
   std::int64_t padded_rows = 0;               // item rows included
   std::map<std::int64_t, std::int64_t> hits;  // budget -> batches
+
+  // 1 where nothing ran.
+  [[nodiscard]] double useful_share() const noexcept {
+    return padded_rows == 0 ? 1.0
+                            : static_cast<double>(item_rows) / static_cast<double>(padded_rows);
+  }
 };
 
 enum class Poison { off, on };

@@ -60,10 +60,12 @@ LedgerCheck::LedgerCheck(const VisionTower& tower)
 
 void LedgerCheck::check_stages(const Ledger& ledger) const {
   for (std::size_t i = 0; i < std::max(declared_.size(), ledger.entries.size()); ++i) {
-    const std::string expected = i < declared_.size() ? declared_[i] : "nothing more";
-    const std::string found = i < ledger.entries.size() ? ledger.entries[i].stage : "nothing";
-    if (expected != found) {
-      refuse("stage " + std::to_string(i) + ": expected " + expected + ", " + found +
+    const bool declared = i < declared_.size();
+    const bool ran = i < ledger.entries.size();
+    if (!declared || !ran || declared_[i] != ledger.entries[i].stage) {
+      refuse("stage " + std::to_string(i) + ": expected " +
+             (declared ? declared_[i] : "nothing more") + ", " +
+             (ran ? ledger.entries[i].stage : "nothing") +
              " ran; a stage was skipped or ran twice");
     }
     const LedgerEntry& entry = ledger.entries[i];
