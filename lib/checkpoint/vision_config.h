@@ -16,6 +16,9 @@ enum class Activation { quick_gelu, silu, gelu, gelu_tanh };
 
 std::string_view to_string(Activation activation) noexcept;
 
+// Whether a merger's norm sees a patch (before its rows are joined) or a token (after).
+enum class MergerNorm { per_patch, per_token };
+
 // Where a value came from: "config.json: vision_config.depth", or "default of Qwen2VLVisionConfig
 // (transformers 5.17.0)" for the few keys that published files leave out.
 struct ValueOrigin {
@@ -47,6 +50,11 @@ struct VisionConfig {
   // not be ascending; the reference hands the results out in the order of the blocks.
   std::int64_t position_table_side = 0;
   std::vector<std::int64_t> deepstack_blocks;
+
+  // What no file states and the reference fixes in its classes.
+  Activation merger_act = Activation::gelu;
+  MergerNorm merger_norm = MergerNorm::per_patch;
+  MergerNorm deepstack_norm = MergerNorm::per_token;
 
   std::vector<ValueOrigin> origins;
   std::vector<std::string> notes;  // keys that shape nothing, the family that was asked for

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -79,7 +80,7 @@ const WeightSource::Stored& WeightSource::find(const std::string& name,
     fail(name, "expected F32, BF16 or F16, file has " + view.dtype_name +
                    "; packed and quantised towers are not read");
   }
-  if (view.shape != shape) {
+  if (view.shape != shape && !editor_) {
     fail(name, "expected " + text_of(shape) + ", file has " + text_of(view.shape) + "; " +
                    "is this another family or another size?");
   }
@@ -87,6 +88,15 @@ const WeightSource::Stored& WeightSource::find(const std::string& name,
 }
 
 at::Tensor WeightSource::take(const std::string& name, std::vector<std::int64_t> shape) {
+  at::Tensor stored = take_stored(name, shape);
+  if (!editor_) return stored;
+  at::Tensor edited = editor_(name, stored);
+  assert(edited.sizes() == at::IntArrayRef(shape));
+  return edited;
+}
+
+at::Tensor WeightSource::take_stored(const std::string& name,
+                                     const std::vector<std::int64_t>& shape) {
   const Stored& stored = find(name, shape);
   if (!taken_.insert(name).second) fail(name, "was taken before");
   const TensorView& view = stored.view;
@@ -97,9 +107,9 @@ at::Tensor WeightSource::take(const std::string& name, std::vector<std::int64_t>
     void* data = const_cast<std::uint8_t*>(view.bytes.data());
     const std::shared_ptr<const SafetensorsFile> file = stored.file;
     return at::from_blob(
-        data, shape, [file](void*) {}, options);
+        data, view.shape, [file](void*) {}, options);
   }
-  at::Tensor copy = at::empty(shape, options);
+  at::Tensor copy = at::empty(view.shape, options);
   std::memcpy(copy.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
   return copy;
 }

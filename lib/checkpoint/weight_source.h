@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/dtype.h"
+#include "core/planting_key.h"
 #include "core/safetensors.h"
 
 namespace vtower {
@@ -29,6 +31,11 @@ class WeightSource {
   // `name` ("blocks.7.attn.qkv.weight") of rows [Q | K | V]; a checkpoint may hold its thirds as
   // ".q.", ".k.", ".v." or ".q_proj.", ".k_proj.", ".v_proj." instead.
   at::Tensor take_qkv(const std::string& name, std::vector<std::int64_t> shape);
+
+  // What take() hands out instead of the stored tensor `name`. With an editor the stored shape is
+  // free: what it returns must have the shape that was asked for (asserted).
+  using Editor = std::function<at::Tensor(const std::string& name, const at::Tensor& stored)>;
+  void edit_with(PlantingKey, Editor editor) { editor_ = std::move(editor); }
 
   // Throws Error{checkpoint} naming the vision tensors that nobody took.
   void finish() const;
@@ -47,10 +54,12 @@ class WeightSource {
     std::shared_ptr<const SafetensorsFile> file;
   };
   const Stored& find(const std::string& name, const std::vector<std::int64_t>& shape) const;
+  at::Tensor take_stored(const std::string& name, const std::vector<std::int64_t>& shape);
 
   std::string prefix_;
   std::map<std::string, Stored> tensors_;
   std::set<std::string> taken_;
+  Editor editor_;
 };
 
 }  // namespace vtower

@@ -15,6 +15,9 @@ namespace vtower {
 class InputNorm;       // lib/tower: the tower's own normalisation
 class StagedInputs;    // lib/tower: the same bytes on a device, for InputNorm alone
 class RawPatchWriter;  // lib/core/raw_patch_dump.h: dumps and hashes of the raw rows
+namespace explain {
+class PatchBytes;  // lib/explain: bytes in a faulty order
+}
 namespace oracle {
 class PixelNorm;  // lib/oracle: the second, independent writing of the normalisation
 }
@@ -27,6 +30,7 @@ class RawBytesKey {
   friend class StagedInputs;
   friend class RawPatchWriter;
   friend class oracle::PixelNorm;
+  friend class explain::PatchBytes;
 };
 
 // uint8 rows [N, K] in merge order (core/patch_layout.h) and one GridThw per item, N = sum t*h*w.

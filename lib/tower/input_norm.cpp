@@ -17,7 +17,7 @@ namespace {
 // definition bit for bit.
 template <typename Element>
 void fill_rows(std::span<const std::uint8_t> bytes, const PatchLayout& layout,
-               const std::array<std::array<float, 256>, 3>& table, Element* out) {
+               const NormTable& table, Element* out) {
   std::array<std::array<Element, 256>, 3> cast{};
   for (std::size_t c = 0; c < 3; ++c) {
     for (std::size_t u = 0; u < 256; ++u) cast[c][u] = static_cast<Element>(table[c][u]);
@@ -38,16 +38,27 @@ void fill_rows(std::span<const std::uint8_t> bytes, const PatchLayout& layout,
   });
 }
 
-}  // namespace
-
-InputNorm::InputNorm(const NormConstants& constants, const Placement& placement)
-    : placement_(placement), table_{} {
+NormTable table_of(const NormConstants& constants) {
+  NormTable table{};
   const auto inverse_rescale = static_cast<float>(1.0 / constants.rescale_factor());
   for (std::size_t c = 0; c < 3; ++c) {
     const float mean = static_cast<float>(constants.mean()[c]) * inverse_rescale;
     const float std = static_cast<float>(constants.std()[c]) * inverse_rescale;
-    for (std::size_t u = 0; u < 256; ++u) table_[c][u] = (static_cast<float>(u) - mean) / std;
+    for (std::size_t u = 0; u < 256; ++u) table[c][u] = (static_cast<float>(u) - mean) / std;
   }
+  return table;
+}
+
+}  // namespace
+
+InputNorm::InputNorm(const NormConstants& constants, const Placement& placement)
+    : InputNorm(table_of(constants), placement) {}
+
+InputNorm::InputNorm(PlantingKey, const NormTable& table, const Placement& placement)
+    : InputNorm(table, placement) {}
+
+InputNorm::InputNorm(const NormTable& table, const Placement& placement)
+    : placement_(placement), table_(table) {
   if (!placement.device.is_cpu()) {
     device_table_ = at::empty({3, 256}, at::TensorOptions().dtype(at::kFloat));
     std::memcpy(device_table_.mutable_data_ptr<float>(), table_.data(), sizeof(table_));
@@ -63,6 +74,7 @@ NormalizedPatches InputNorm::on_cpu(std::span<const std::uint8_t> bytes, const P
   switch (placement_.dtype) {
     case DType::bf16: fill_rows(bytes, layout, table_, values.data_ptr<c10::BFloat16>()); break;
     case DType::f16: fill_rows(bytes, layout, table_, values.data_ptr<c10::Half>()); break;
+    case DType::f64: fill_rows(bytes, layout, table_, values.data_ptr<double>()); break;
     default: fill_rows(bytes, layout, table_, values.data_ptr<float>()); break;
   }
   trace("normalized", values);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "checkpoint/preprocessor_config.h"
+#include "core/planting_key.h"
 #include "core/raw_patches.h"
 #include "tower/normalized_patches.h"
 #include "tower/placement.h"
@@ -18,16 +19,20 @@
 
 namespace vtower {
 
+// The normalised value of each byte, by channel.
+using NormTable = std::array<std::array<float, 256>, 3>;
+
 // Immutable, safe to share between threads.
 class InputNorm {
  public:
   // There is no default and no identity: the constants stand in the checkpoint's files.
   InputNorm(const NormConstants& constants, const Placement& placement);
 
+  // Any table, for a tower with a fault.
+  InputNorm(PlantingKey, const NormTable& table, const Placement& placement);
+
   // The definition, before the cast: [channel][byte].
-  [[nodiscard]] const std::array<std::array<float, 256>, 3>& table() const noexcept {
-    return table_;
-  }
+  [[nodiscard]] const NormTable& table() const noexcept { return table_; }
 
   // In the placement's dtype; emits the stage "normalized". On a GPU the only new tensor is the
   // result, and nothing waits.
@@ -37,12 +42,13 @@ class InputNorm {
                                              const StageTrace& trace) const;
 
  private:
+  InputNorm(const NormTable& table, const Placement& placement);
   [[nodiscard]] NormalizedPatches on_cpu(std::span<const std::uint8_t> bytes,
                                          const PatchLayout& layout, const StageTrace& trace) const;
 
   Placement placement_;
   at::Tensor device_table_;  // float32 [3, 256], on a GPU
-  std::array<std::array<float, 256>, 3> table_;
+  NormTable table_;
 };
 
 }  // namespace vtower

@@ -25,7 +25,7 @@ RmsNorm::RmsNorm(WeightSource& weights, const std::string& name, std::int64_t wi
       eps_(eps) {}
 
 at::Tensor RmsNorm::operator()(const at::Tensor& x) const {
-  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor wide = x.to(x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
   const at::Tensor scale = at::rsqrt(at::mean(at::square(wide), -1, true).add_(eps_));
   return wide.mul(scale).to(x.scalar_type()).mul_(weight_);
 }

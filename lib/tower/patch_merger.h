@@ -10,9 +10,6 @@
 
 namespace vtower {
 
-// Whether the norm sees a patch (before its rows are joined) or a token (after).
-enum class MergerNorm { per_patch, per_token };
-
 // Names below the merger: they differ between families.
 struct MergerNames {
   std::string norm;
@@ -20,16 +17,16 @@ struct MergerNames {
   std::string down;
 };
 
-// down(gelu(up(join(norm(x))))) or down(gelu(up(norm(join(x))))), with the exact GELU in every
-// family. Norm: LayerNorm or RmsNorm.
+// down(act(up(join(norm(x))))) or down(act(up(norm(join(x))))). Norm: LayerNorm or RmsNorm.
 template <typename Norm>
 class PatchMerger {
  public:
   PatchMerger(WeightSource& weights, const std::string& name, const MergerNames& names,
               const VisionConfig& config, const Placement& placement,
-              MergerNorm norm_place = MergerNorm::per_patch)
+              MergerNorm norm_place)
       : joined_(config.width * config.layout.merge_size * config.layout.merge_size),
         norm_place_(norm_place),
+        activation_(config.merger_act),
         norm_(weights, name + "." + names.norm,
               norm_place == MergerNorm::per_patch ? config.width : joined_, config.norm_eps,
               placement),
@@ -40,12 +37,13 @@ class PatchMerger {
   [[nodiscard]] at::Tensor operator()(const at::Tensor& x) const {
     const at::Tensor tokens = norm_place_ == MergerNorm::per_patch ? norm_(x).view({-1, joined_})
                                                                    : norm_(x.view({-1, joined_}));
-    return down_(activate(Activation::gelu, up_(tokens)));
+    return down_(activate(activation_, up_(tokens)));
   }
 
  private:
   std::int64_t joined_;
   MergerNorm norm_place_;
+  Activation activation_;
   Norm norm_;
   Linear up_;
   Linear down_;

@@ -5,7 +5,8 @@
 namespace vtower {
 
 c10::ScalarType to_scalar_type(DType dtype) noexcept {
-  assert(dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16);
+  assert(dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::f64);
+  if (dtype == DType::f64) return c10::kDouble;
   if (dtype == DType::bf16) return c10::kBFloat16;
   return dtype == DType::f16 ? c10::kHalf : c10::kFloat;
 }

@@ -9,13 +9,13 @@
 namespace vtower {
 
 struct Placement {
-  DType dtype = DType::f32;  // f32, bf16 or f16
+  DType dtype = DType::f32;  // f32, bf16 or f16; f64 on a CPU, for what others are measured by
   c10::Device device = c10::kCPU;
 
   [[nodiscard]] c10::ScalarType scalar_type() const noexcept;
 };
 
-// nullopt-free mapping for the types that a tower runs in; asserts on others.
+// For the types that a tower runs in; asserts on others.
 c10::ScalarType to_scalar_type(DType dtype) noexcept;
 
 // The other way, for what a tower's outputs are made of: also f64 and i64.

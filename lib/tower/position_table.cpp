@@ -10,10 +10,11 @@ PositionTable::PositionTable(WeightSource& weights, const VisionConfig& config,
                  .to(placement.device, placement.scalar_type())) {}
 
 at::Tensor PositionTable::operator()(const PlanTensors& plan) const {
+  const at::ScalarType wide = table_.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor sum;
   for (std::int64_t corner = 0; corner < 4; ++corner) {
     const at::Tensor rows = table_.index_select(0, plan.position_taps[corner])
-                                .to(at::kFloat)
+                                .to(wide)
                                 .mul_(plan.position_weights[corner].unsqueeze(1));
     sum = corner == 0 ? rows : sum.add_(rows);
   }

@@ -13,7 +13,8 @@ class Qwen25VlBody final : public TowerBody {
  public:
   Qwen25VlBody(WeightSource& weights, const VisionConfig& config, const Placement& placement)
       : rotary_(config.head_dim(), config.rope_theta, placement),
-        merger_(weights, "merger", {"ln_q", "mlp.0", "mlp.2"}, config, placement) {
+        merger_(weights, "merger", {"ln_q", "mlp.0", "mlp.2"}, config, placement,
+                config.merger_norm) {
     for (std::int64_t i = 0; i < config.depth; ++i) {
       const std::string name = "blocks." + std::to_string(i);
       blocks_.emplace_back(weights, name, config, placement,
@@ -24,7 +25,7 @@ class Qwen25VlBody final : public TowerBody {
 
   TowerOutput forward(at::Tensor x, const PlanTensors& plan,
                       const StageTrace& trace) const override {
-    const Rotation rotation = rotary_(plan.rope_positions);  // already in window order
+    const Rotation rotation = rotary_(plan.rope_positions, trace);  // already in window order
     // The rows of a token move together.
     x = x.view({plan.window_order.size(0), -1}).index_select(0, plan.window_order).view_as(x);
     trace("block_input", x);

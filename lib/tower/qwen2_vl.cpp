@@ -13,7 +13,8 @@ class Qwen2VlBody final : public TowerBody {
  public:
   Qwen2VlBody(WeightSource& weights, const VisionConfig& config, const Placement& placement)
       : rotary_(config.head_dim(), config.rope_theta, placement),
-        merger_(weights, "merger", {"ln_q", "mlp.0", "mlp.2"}, config, placement) {
+        merger_(weights, "merger", {"ln_q", "mlp.0", "mlp.2"}, config, placement,
+                config.merger_norm) {
     for (std::int64_t i = 0; i < config.depth; ++i) {
       const std::string name = "blocks." + std::to_string(i);
       blocks_.emplace_back(weights, name, config, placement,
@@ -23,7 +24,7 @@ class Qwen2VlBody final : public TowerBody {
 
   TowerOutput forward(at::Tensor x, const PlanTensors& plan,
                       const StageTrace& trace) const override {
-    const Rotation rotation = rotary_(plan.rope_positions);
+    const Rotation rotation = rotary_(plan.rope_positions, trace);
     trace("block_input", x);
     for (const auto& block : blocks_) block(x, plan.frames, rotation, trace);
     at::Tensor embeddings = merger_(x);

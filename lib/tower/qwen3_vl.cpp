@@ -20,7 +20,7 @@ class Qwen3VlBody final : public TowerBody {
   Qwen3VlBody(WeightSource& weights, const VisionConfig& config, const Placement& placement)
       : positions_(weights, config, placement),
         rotary_(config.head_dim(), config.rope_theta, placement),
-        merger_(weights, "merger", merger_names, config, placement),
+        merger_(weights, "merger", merger_names, config, placement, config.merger_norm),
         deepstack_blocks_(config.deepstack_blocks) {
     for (std::int64_t i = 0; i < config.depth; ++i) {
       const std::string name = "blocks." + std::to_string(i);
@@ -30,7 +30,7 @@ class Qwen3VlBody final : public TowerBody {
     }
     for (std::size_t j = 0; j < deepstack_blocks_.size(); ++j) {
       deepstack_mergers_.emplace_back(weights, "deepstack_merger_list." + std::to_string(j),
-                                      merger_names, config, placement, MergerNorm::per_token);
+                                      merger_names, config, placement, config.deepstack_norm);
     }
   }
 
@@ -39,7 +39,7 @@ class Qwen3VlBody final : public TowerBody {
     const at::Tensor positions = positions_(plan);
     trace("pos_embed", positions);
     x.add_(positions);
-    const Rotation rotation = rotary_(plan.rope_positions);
+    const Rotation rotation = rotary_(plan.rope_positions, trace);
     trace("block_input", x);
     TowerOutput output;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {

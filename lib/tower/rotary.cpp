@@ -16,7 +16,7 @@
 namespace vtower {
 namespace {
 
-template <typename Element>
+template <typename Wide, typename Element>
 void rotate_rows(Element* qkv, const float* cos, const float* sin, std::int64_t rows,
                  std::int64_t heads, std::int64_t half) {
   const std::int64_t width = heads * 2 * half;
@@ -29,8 +29,8 @@ void rotate_rows(Element* qkv, const float* cos, const float* sin, std::int64_t 
         Element* a = qkv + r * 3 * width + h * 2 * half;
         Element* b = a + half;
         for (std::int64_t j = 0; j < half; ++j) {
-          const auto first = static_cast<float>(a[j]);
-          const auto second = static_cast<float>(b[j]);
+          const auto first = static_cast<Wide>(a[j]);
+          const auto second = static_cast<Wide>(b[j]);
           a[j] = static_cast<Element>(first * c[j] - second * s[j]);
           b[j] = static_cast<Element>(second * c[j] + first * s[j]);
         }
@@ -47,10 +47,14 @@ RotaryEmbedding::RotaryEmbedding(std::int64_t head_dim, double theta, const Plac
   frequencies_ = at::pow(at::Scalar(theta), exponents).reciprocal().to(placement.device);
 }
 
-Rotation RotaryEmbedding::operator()(const at::Tensor& positions) const {
-  const at::Tensor angles =
+Rotation RotaryEmbedding::operator()(const at::Tensor& positions, const StageTrace& trace) const {
+  at::Tensor angles =
       positions.to(at::kFloat).unsqueeze(-1).mul(frequencies_).flatten(1);  // [N, 2 * d/4]
-  return {at::cos(angles), at::sin(angles)};
+  trace.internal("rotary.angles", angles);
+  Rotation rotation{at::cos(angles), at::sin(angles)};
+  trace.internal("rotary.cos", rotation.cos);
+  trace.internal("rotary.sin", rotation.sin);
+  return rotation;
 }
 
 void rotate_queries_and_keys(at::Tensor& qkv, const Rotation& rotation) {
@@ -63,9 +67,12 @@ void rotate_queries_and_keys(at::Tensor& qkv, const Rotation& rotation) {
   const auto* sin = rotation.sin.const_data_ptr<float>();
   switch (qkv.scalar_type()) {
     case at::kBFloat16:
-      return rotate_rows(qkv.data_ptr<c10::BFloat16>(), cos, sin, rows, heads, half);
-    case at::kHalf: return rotate_rows(qkv.data_ptr<c10::Half>(), cos, sin, rows, heads, half);
-    default: return rotate_rows(qkv.data_ptr<float>(), cos, sin, rows, heads, half);
+      return rotate_rows<float>(qkv.data_ptr<c10::BFloat16>(), cos, sin, rows, heads, half);
+    case at::kHalf:
+      return rotate_rows<float>(qkv.data_ptr<c10::Half>(), cos, sin, rows, heads, half);
+    case at::kDouble:
+      return rotate_rows<double>(qkv.data_ptr<double>(), cos, sin, rows, heads, half);
+    default: return rotate_rows<float>(qkv.data_ptr<float>(), cos, sin, rows, heads, half);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "tower/placement.h"
+#include "tower/stage_trace.h"
 
 namespace vtower {
 
@@ -23,15 +24,16 @@ class RotaryEmbedding {
  public:
   RotaryEmbedding(std::int64_t head_dim, double theta, const Placement& placement);
 
-  // positions: int32 [N, 2], (y, x) of each row.
-  [[nodiscard]] Rotation operator()(const at::Tensor& positions) const;
+  // positions: int32 [N, 2], (y, x) of each row. Shows "rotary.angles", "rotary.cos" and
+  // "rotary.sin" to the trace's internals.
+  [[nodiscard]] Rotation operator()(const at::Tensor& positions, const StageTrace& trace) const;
 
  private:
   at::Tensor frequencies_;  // float32 [d/4]
 };
 
 // Rotates q and k of qkv [N, 3, heads, d] in place: with halves (a, b) of a head,
-// (a cos - b sin, b cos + a sin), computed in float32 and rounded once.
+// (a cos - b sin, b cos + a sin), computed in float32 (float64 for float64 values) and rounded once.
 void rotate_queries_and_keys(at::Tensor& qkv, const Rotation& rotation);
 
 }  // namespace vtower

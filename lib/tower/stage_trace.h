@@ -23,6 +23,17 @@ class StageTrace {
   StageTrace() = default;
   explicit StageTrace(Observer observer) : observer_(std::move(observer)) {}
 
+  // Sees, and may overwrite, what is computed on the way and is no stage: the rotation's tables.
+  using Internals = std::function<void(const std::string& name, at::Tensor& value)>;
+  [[nodiscard]] StageTrace with_internals(Internals internals) const {
+    StageTrace trace(*this);
+    trace.internals_ = std::move(internals);
+    return trace;
+  }
+  void internal(const std::string& name, at::Tensor& value) const {
+    if (internals_) internals_(name, value);
+  }
+
   // The same observer, with the stages noted in `ledger`, which must outlive the copy.
   [[nodiscard]] StageTrace noting_in(Ledger& ledger) const {
     StageTrace noting(*this);
@@ -46,6 +57,7 @@ class StageTrace {
 
  private:
   Observer observer_;
+  Internals internals_;
   Ledger* ledger_ = nullptr;
 };
 

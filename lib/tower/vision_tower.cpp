@@ -32,16 +32,33 @@ VisionTower VisionTower::load(const Checkpoint& checkpoint, const Placement& pla
   const c10::InferenceMode inference;
   const c10::DeviceGuard on_device(placement.device);
   WeightSource weights = checkpoint.weights();
-  VisionTower tower(checkpoint, placement, weights);
+  VisionTower tower(checkpoint.vision(), InputNorm(checkpoint.preprocessor().norm, placement),
+                    placement, weights);
   weights.finish();
   return tower;
 }
 
-VisionTower::VisionTower(const Checkpoint& checkpoint, const Placement& placement,
+VisionTower VisionTower::plant(PlantingKey key, const Checkpoint& checkpoint,
+                               const Placement& placement, const VisionConfig& config,
+                               WeightSource::Editor editor) {
+  const c10::InferenceMode inference;
+  const c10::DeviceGuard on_device(placement.device);
+  WeightSource weights = checkpoint.weights();
+  weights.edit_with(key, std::move(editor));
+  return {config, InputNorm(checkpoint.preprocessor().norm, placement), placement, weights};
+}
+
+VisionTower VisionTower::with_norm(PlantingKey key, const NormTable& table) const {
+  VisionTower tower(*this);
+  tower.input_norm_ = InputNorm(key, table, placement_);
+  return tower;
+}
+
+VisionTower::VisionTower(const VisionConfig& config, InputNorm norm, const Placement& placement,
                          WeightSource& weights)
-    : config_(checkpoint.vision()),
+    : config_(config),
       placement_(placement),
-      input_norm_(checkpoint.preprocessor().norm, placement),
+      input_norm_(std::move(norm)),
       patch_embed_(weights, config_, placement_, patch_embed_bias(config_.family)),
       body_(make_body(weights, config_, placement_)) {}
 

@@ -21,6 +21,14 @@ class VisionTower {
   // Throws Error{checkpoint} on a missing, unused, mis-shaped or non-finite vision tensor.
   static VisionTower load(const Checkpoint& checkpoint, const Placement& placement);
 
+  // A tower with other arithmetic or other weights than the checkpoint's: `config` and what
+  // `editor` (may be empty) makes of the tensors.
+  static VisionTower plant(PlantingKey key, const Checkpoint& checkpoint,
+                           const Placement& placement, const VisionConfig& config,
+                           WeightSource::Editor editor);
+  // The same weights behind another table.
+  [[nodiscard]] VisionTower with_norm(PlantingKey key, const NormTable& table) const;
+
   // `plan` must be made from patches.grids(). Throws Error{out_of_range} when it was not, or when
   // the layout of the rows is not the tower's.
   [[nodiscard]] TowerOutput encode(const RawPatches& patches, const SeqPlan& plan,
@@ -41,13 +49,14 @@ class VisionTower {
   TowerOutput forward(const Normalize& normalize, const PlanTensors& plan,
                       const StageTrace& trace) const;
 
-  VisionTower(const Checkpoint& checkpoint, const Placement& placement, WeightSource& weights);
+  VisionTower(const VisionConfig& config, InputNorm norm, const Placement& placement,
+              WeightSource& weights);
 
   VisionConfig config_;
   Placement placement_;
   InputNorm input_norm_;
   PatchEmbed patch_embed_;
-  std::unique_ptr<const TowerBody> body_;
+  std::shared_ptr<const TowerBody> body_;
 };
 
 }  // namespace vtower

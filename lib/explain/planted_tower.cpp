@@ -1,0 +1,63 @@
+#include "explain/planted_tower.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <utility>
+
+namespace vtower::explain {
+namespace {
+
+Tensors tensors_of(TowerOutput output, std::int64_t tokens) {
+  Tensors tensors{output.embeddings.narrow(0, 0, tokens).cpu()};
+  for (const at::Tensor& level : output.deepstack) {
+    tensors.push_back(level.narrow(0, 0, tokens).cpu());
+  }
+  return tensors;
+}
+
+std::int64_t tokens_of(const RawPatches& batch) {
+  std::int64_t tokens = 0;
+  for (const GridThw& grid : batch.grids()) tokens += grid.tokens(batch.layout().merge_size);
+  return tokens;
+}
+
+}  // namespace
+
+PlantedTower::PlantedTower(const Checkpoint& checkpoint, const Placement& placement)
+    : checkpoint_(checkpoint),
+      placement_(placement),
+      sound_(VisionTower::load(checkpoint, placement)) {}
+
+VisionTower PlantedTower::tower_with(const Fault& fault) const {
+  const PlantingKey key;
+  VisionTower tower = sound_;
+  if (fault.config || fault.weights) {
+    VisionConfig config = checkpoint_.vision();
+    if (fault.config) fault.config(config);
+    // The sound depth and shapes are not asked for: whatever the fault leaves over stays unused.
+    WeightSource::Editor editor = fault.weights;
+    if (!editor) editor = [](const std::string&, const at::Tensor& stored) { return stored; };
+    tower = VisionTower::plant(key, checkpoint_, placement_, config, std::move(editor));
+  }
+  return fault.norm ? tower.with_norm(key, fault.norm(tower.input_norm().table())) : tower;
+}
+
+PlantedEmbeddings PlantedTower::encode(const Fault& fault, const RawPatches& batch) const {
+  const c10::InferenceMode inference;
+  const VisionTower tower = tower_with(fault);
+  const auto run = [&](const RawPatches& rows) {
+    SeqPlan plan = make_seq_plan(tower.config(), rows.grids());
+    if (fault.plan) fault.plan(plan);
+    const StageTrace trace = fault.trace ? fault.trace(plan) : StageTrace();
+    return tower.encode(rows, plan, trace);
+  };
+  Tensors tensors =
+      tensors_of(fault.pixels ? run(fault.pixels(batch)) : run(batch), tokens_of(batch));
+  return PlantedEmbeddings(fault.output ? fault.output(tensors) : std::move(tensors));
+}
+
+PlantedEmbeddings PlantedTower::encode(const RawPatches& batch) const {
+  return encode(Fault{}, batch);
+}
+
+}  // namespace vtower::explain
