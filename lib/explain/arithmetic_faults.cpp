@@ -111,9 +111,9 @@ std::vector<Fault> arithmetic_faults(const Setting& setting) {
     fault.weights = [factor, width = config.width](const std::string& name,
                                                    const at::Tensor& stored) {
       if (name.find("attn.qkv.") == std::string::npos) return stored;
-      at::Tensor scaled = stored.to(at::kDouble);
-      scaled.narrow(0, 0, width).mul_(factor);
-      return scaled.to(at::kFloat);
+      at::Tensor rows = stored.to(at::kDouble);
+      rows.narrow(0, 0, width).mul_(factor);
+      return rows.to(at::kFloat);
     };
     faults.push_back(std::move(fault));
   };

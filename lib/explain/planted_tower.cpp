@@ -42,22 +42,28 @@ VisionTower PlantedTower::tower_with(const Fault& fault) const {
   return fault.norm ? tower.with_norm(key, fault.norm(tower.input_norm().table())) : tower;
 }
 
-PlantedEmbeddings PlantedTower::encode(const Fault& fault, const RawPatches& batch) const {
+Tensors PlantedTower::run(const Fault& fault, const RawPatches& batch) const {
   const c10::InferenceMode inference;
   const VisionTower tower = tower_with(fault);
-  const auto run = [&](const RawPatches& rows) {
+  const auto encode_rows = [&](const RawPatches& rows) {
     SeqPlan plan = make_seq_plan(tower.config(), rows.grids());
     if (fault.plan) fault.plan(plan);
-    const StageTrace trace = fault.trace ? fault.trace(plan) : StageTrace();
-    return tower.encode(rows, plan, trace);
+    return tower.encode(rows, plan, fault.trace ? fault.trace(plan) : StageTrace());
   };
-  Tensors tensors =
-      tensors_of(fault.pixels ? run(fault.pixels(batch)) : run(batch), tokens_of(batch));
-  return PlantedEmbeddings(fault.output ? fault.output(tensors) : std::move(tensors));
+  return tensors_of(fault.pixels ? encode_rows(fault.pixels(batch)) : encode_rows(batch),
+                    tokens_of(batch));
 }
 
 PlantedEmbeddings PlantedTower::encode(const RawPatches& batch) const {
-  return encode(Fault{}, batch);
+  return PlantedEmbeddings(run(Fault{}, batch));
+}
+
+PlantedEmbeddings PlantedTower::encode(const Fault& fault, const RawPatches& batch,
+                                       const PlantedEmbeddings& sound) const {
+  const bool tower_runs = fault.norm || fault.pixels || fault.config || fault.weights ||
+                          fault.plan || fault.trace;
+  Tensors tensors = tower_runs ? run(fault, batch) : sound.tensors();
+  return PlantedEmbeddings(fault.output ? fault.output(tensors) : std::move(tensors));
 }
 
 }  // namespace vtower::explain

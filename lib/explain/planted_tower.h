@@ -29,12 +29,14 @@ class PlantedTower {
   // Throws as VisionTower::load() does.
   PlantedTower(const Checkpoint& checkpoint, const Placement& placement);
 
-  // The batch under `fault`; rows that the fault adds are cut off again. Throws Error where the
-  // planted run cannot be made (a plan that no longer fits).
-  [[nodiscard]] PlantedEmbeddings encode(const Fault& fault, const RawPatches& batch) const;
-
   // Without a fault.
   [[nodiscard]] PlantedEmbeddings encode(const RawPatches& batch) const;
+
+  // The batch under `fault`; rows that the fault adds are cut off again. `sound` is what the batch
+  // gives without it: faults that only move tokens need no run. Throws Error where the planted run
+  // cannot be made (a plan that no longer fits).
+  [[nodiscard]] PlantedEmbeddings encode(const Fault& fault, const RawPatches& batch,
+                                         const PlantedEmbeddings& sound) const;
 
   [[nodiscard]] const Placement& placement() const noexcept { return placement_; }
 
@@ -43,6 +45,8 @@ class PlantedTower {
   [[nodiscard]] VisionTower tower_with(const Fault& fault) const;
 
  private:
+  [[nodiscard]] Tensors run(const Fault& fault, const RawPatches& batch) const;
+
   Checkpoint checkpoint_;
   Placement placement_;
   VisionTower sound_;

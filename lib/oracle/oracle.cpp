@@ -20,6 +20,15 @@ TowerResult encode(const Item& item, const Weights& weights, const VisionConfig&
   return encode_qwen3_vl(item, weights, config, log);
 }
 
+at::ScalarType scalar_type(DType type) {
+  switch (type) {
+    case DType::bf16: return at::kBFloat16;
+    case DType::f16: return at::kHalf;
+    case DType::f32: return at::kFloat;
+    default: return at::kDouble;
+  }
+}
+
 }  // namespace
 
 StageRequest StageRequest::all() {
@@ -55,7 +64,8 @@ OracleOutput Oracle::encode_item(const RawPatches& patches, std::size_t item,
   }
   const GridThw& grid = patches.grids()[item];
   const bool wide = grid.patches() <= options_.largest_float64_item;
-  const Weights weights{*weights_, wide ? at::kDouble : at::kFloat};
+  const DType type = options_.rounded_to.value_or(wide ? DType::f64 : DType::f32);
+  const Weights weights{*weights_, scalar_type(type)};
   const Item input{PixelNorm(constants_)(patches, item), grid,
                    places_in_merge_order(grid, config_.layout.merge_size)};
   StageLog log(stages);
@@ -63,7 +73,7 @@ OracleOutput Oracle::encode_item(const RawPatches& patches, std::size_t item,
   TowerResult result = encode(input, weights, config_, log);
 
   OracleOutput output;
-  output.computed_in = wide ? DType::f64 : DType::f32;
+  output.computed_in = type;
   output.embeddings = result.embeddings.to(at::kDouble);
   log.put("merger", output.embeddings);
   for (const at::Tensor& level : result.deepstack) {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ class StageRequest {
 struct OracleOptions {
   // Items of more patches than this are computed in float32.
   std::int64_t largest_float64_item = 32768;
+  // Computes in this type instead (f32, bf16 or f16), rounding after every written operation: what
+  // an independent implementation in that type may differ by.
+  std::optional<DType> rounded_to;
 };
 
 struct OracleOutput {
