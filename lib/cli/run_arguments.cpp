@@ -17,10 +17,7 @@ const Choices<Oversize> oversizes{{"error", Oversize::error}, {"eager", Oversize
 
 // CLI11 takes a text as the refusal; an empty one accepts.
 std::string known_device(const std::string& text) {
-  const bool numbered = text.starts_with("cuda:") && text.size() > 5 &&
-                        text.find_first_not_of("0123456789", 5) == std::string::npos;
-  if (text == "auto" || text == "cpu" || text == "cuda" || numbered) return "";
-  return text + ": expected auto, cpu, cuda or cuda:i";
+  return is_device_name(text) ? "" : text + ": expected auto, cpu, cuda or cuda:i";
 }
 
 }  // namespace
@@ -36,14 +33,23 @@ std::string_view to_string(Mode mode) noexcept {
   return "unknown";
 }
 
+bool is_device_name(const std::string& text) {
+  const bool numbered = text.starts_with("cuda:") && text.size() > 5 &&
+                        text.find_first_not_of("0123456789", 5) == std::string::npos;
+  return text == "auto" || text == "cpu" || text == "cuda" || numbered;
+}
+
 int thread_count(int asked, int processes) {
   if (asked > 0) return asked;
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / processes);
 }
 
+void RunArguments::add_mode_to(CLI::App& app) {
+  add_choice(app, "--mode", mode, modes, "how the tower runs")->group("Run");
+}
+
 void RunArguments::add_to(CLI::App& app) {
   app.add_option("CHECKPOINT", checkpoint, "Hugging Face folder or hub cache snapshot")->required();
-  add_choice(app, "--mode", mode, modes, "how the tower runs")->group("Run");
   app.add_option("--device", device, "auto takes a GPU where built and present")
       ->check(known_device)
       ->option_text("auto|cpu|cuda|cuda:i [auto]")

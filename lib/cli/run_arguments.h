@@ -25,6 +25,9 @@ enum class Oversize { error, eager };
 
 std::string_view to_string(Mode mode) noexcept;
 
+// auto, cpu, cuda or cuda:i.
+bool is_device_name(const std::string& text);
+
 struct RunArguments {
   std::string checkpoint;
   Mode mode = Mode::eager;
@@ -37,8 +40,9 @@ struct RunArguments {
   bool capture_all = false;
   std::int64_t graph_memory_mib = 32768;
 
-  // Declares CHECKPOINT and the options.
+  // Declares CHECKPOINT and the options but --mode.
   void add_to(CLI::App& app);
+  void add_mode_to(CLI::App& app);
 
   // Resolves auto. Throws Error{mode_unavailable} for a device that this build or machine lacks.
   [[nodiscard]] Placement placement(const Checkpoint& opened) const;
