@@ -16,12 +16,12 @@
 namespace vtower {
 
 struct DumpItem {
-  std::string key;               // file name of a record's path, hash of a connector folder, or "#3"
+  std::string key;  // file name of a record's path, hash of a connector folder, or "#3"
   std::optional<GridThw> grid;
   TokenRows embeddings;
   std::vector<TokenRows> deepstack;
-  std::string input_sha256;      // of the input's bytes, where the record has it
-  std::string path;              // of the input, where the record has it
+  std::string input_sha256;  // of the input's bytes, where the record has it
+  std::string path;          // of the input, where the record has it
 };
 
 struct DumpOptions {
@@ -30,7 +30,7 @@ struct DumpOptions {
   std::int64_t merge_size = 2;  // tokens of a grid where no record gives it
   // Width of a token and deepstack levels where known (from a checkpoint): a tensor of
   // out * (1 + levels) columns is split into embeddings and deepstack.
-  std::optional<std::int64_t> out_width;
+  std::optional<std::int64_t> out_width = std::nullopt;
   std::int64_t deepstack_levels = 0;
 };
 
@@ -54,12 +54,14 @@ class Dump {
   [[nodiscard]] bool has_keys() const noexcept { return has_keys_; }
   // "no vtower record: taken as final embeddings", "one item assumed", ...
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
-  [[nodiscard]] DType dtype() const noexcept;  // of the embeddings of the first item
+  // Of the embeddings of the first item; f32 where there is none.
+  [[nodiscard]] DType dtype() const noexcept;
 
  private:
   friend class DumpReader;
   std::filesystem::path path_;
   std::vector<DumpItem> items_;
+  std::map<std::string, std::size_t> places_;  // in items_, by key
   nlohmann::ordered_json record_;
   std::string stage_ = "embeddings";
   bool has_keys_ = false;
