@@ -1,0 +1,45 @@
+// From runs in dumps to a report: judged against the truth, with the cause of what differs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "check/dump.h"
+#include "check/report.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/exit_code.h"
+#include "cli/judge_arguments.h"
+#include "cli/terminal.h"
+#include "explain/judge.h"
+
+namespace vtower::cli {
+
+// A run or a foreign file, read back.
+struct JudgedRun {
+  std::string name;
+  std::shared_ptr<const Dump> dump;
+  Placement placement;                            // what its floors are measured in
+  std::vector<std::optional<std::size_t>> place;  // of each judged item in the dump
+  bool ours = true;                               // its record says which items shared a batch
+};
+
+struct JudgementInput {
+  const Checkpoint& checkpoint;
+  explain::JudgedItems items;
+  std::vector<JudgedRun> runs;
+  int threads = 1;
+};
+
+// Pairs, verdict, worst token and, unless the options say no, the cause. The exit code is left to
+// finish(). Shows progress.
+Report judged(const JudgementInput& input, const JudgeArguments& arguments,
+              const Terminal& terminal);
+
+// Sets verdict and exit code of `report` from its pairs, cause, `failed` and `others`, writes what
+// the options ask for, prints, and returns the code.
+ExitCode finish(Report report, std::vector<ExitCode> others, const JudgeArguments& arguments,
+                const Terminal& terminal);
+
+}  // namespace vtower::cli
