@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/item_comparison.h"
@@ -26,9 +27,19 @@ struct ItemReport {
   double limit = 0;
   std::optional<double> floor;  // what rounding alone can make, where it was measured
 
-  [[nodiscard]] bool passes() const noexcept { return comparison.within(limit); }
+  [[nodiscard]] bool passes() const noexcept {
+    return comparison.within(limit) && comparison.beyond == 0;
+  }
   // Share of the limit that is used; NaN where a token is not finite.
   [[nodiscard]] double used() const noexcept { return comparison.worst_error / limit; }
+};
+
+// What one side alone has, or both have in ways that cannot be compared.
+struct SkippedItem {
+  std::string item;
+  std::string tensor;                         // empty: the whole item
+  Verdict verdict = Verdict::not_comparable;  // or vacuous: nothing in it to compare
+  std::string reason;
 };
 
 // One run against the truth, or two dumps against each other.
@@ -38,11 +49,19 @@ struct PairReport {
   Verdict verdict = Verdict::agree;
   std::string reason;  // of not_comparable and vacuous
   std::vector<ItemReport> items;
-  bool identical = false;     // all items hold the same bytes
-  bool must_be_identical = false;  // --exact
+  std::vector<SkippedItem> skipped;
+  bool identical = false;            // all items hold the same bytes, none was skipped
+  bool must_be_identical = false;    // --exact
   std::optional<double> smallest_k;  // limit = k * floor that would pass; none without floors
   std::vector<std::string> notes;
 };
+
+// What `items`, `skipped` and `must_be_identical` come to: differ before not_comparable before
+// vacuous before agree. No item at all is vacuous.
+Verdict verdict_of(const PairReport& pair);
+// The smallest k with which every item that has a floor passes; infinite where a token is not
+// finite. Empty without floors.
+std::optional<double> smallest_k_of(const std::vector<ItemReport>& items);
 
 struct RunnerUp {
   std::string id;
@@ -85,10 +104,10 @@ struct Report {
   nlohmann::ordered_json policy;
   nlohmann::ordered_json ledger;
   nlohmann::ordered_json attestation;
-  std::vector<std::string> notes;      // differences of choice, assumptions
-  std::vector<std::string> not_run;    // modes that could not run, with their reason
+  std::vector<std::string> notes;    // differences of choice, assumptions
+  std::vector<std::string> not_run;  // modes that could not run, with their reason
   nlohmann::ordered_json failed = nlohmann::ordered_json::array();  // items
-  std::string first_wrong_stage;       // where nothing fits: first stage outside of its floor
+  std::string first_wrong_stage;  // where nothing fits: first stage outside of its floor
   std::vector<std::string> next_steps;
 };
 

@@ -30,7 +30,8 @@ struct TokenSums {
   [[nodiscard]] bool finite() const noexcept { return non_finite_a == 0 && non_finite_b == 0; }
 };
 
-// One entry for each token. Both of one shape (asserted), in any two element types. Values are
+// One entry for each token. Both of one shape (asserted), in any two element types, u8 for pixels
+// among them. Values are
 // widened before anything is subtracted, sums are taken in float64, in an order that depends on
 // nothing but the width. Throws Error{mode_unavailable} where arithmetic is not IEEE 754's.
 // Thread-safe; uses up to `threads` threads.

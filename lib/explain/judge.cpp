@@ -25,18 +25,19 @@ void judge_item(PairReport& report, const std::string& name, const GridThw& grid
   for (std::size_t i = 0; i < rows.size() && i < truth.size(); ++i) {
     const TokenRows expected = rows_of(truth[i]);
     if (rows[i].rows != expected.rows || rows[i].width != expected.width) {
-      report.notes.push_back(name + ": " + tensor_name(i) + " is [" +
-                             std::to_string(rows[i].rows) + ", " + std::to_string(rows[i].width) +
-                             "], the tower makes [" + std::to_string(expected.rows) + ", " +
-                             std::to_string(expected.width) + "]");
-      if (report.reason.empty()) report.reason = "not comparable: " + report.notes.back();
+      report.skipped.push_back(
+          {name, tensor_name(i), Verdict::not_comparable,
+           "is [" + std::to_string(rows[i].rows) + ", " + std::to_string(rows[i].width) +
+               "], the tower makes [" + std::to_string(expected.rows) + ", " +
+               std::to_string(expected.width) + "]"});
       continue;
     }
     ItemReport item;
     item.item = name;
     item.tensor = tensor_name(i);
     item.grid = grid;
-    item.comparison = compare_items(rows[i], expected, Scale::reference, options.threads);
+    item.comparison = compare_items(rows[i], expected, Scale::reference, options.threads,
+                                    options.policy.tolerance);
     item.floor = floor[i];
     item.limit = options.policy.k * floor[i];
     report.items.push_back(std::move(item));
@@ -44,26 +45,15 @@ void judge_item(PairReport& report, const std::string& name, const GridThw& grid
 }
 
 void conclude(PairReport& report) {
-  double k = 0;
-  bool zero = true;
-  bool differs = false;
-  for (const ItemReport& item : report.items) {
-    const double needed = item.comparison.worst_error / item.floor.value_or(0);
-    if (worse(needed, k)) k = needed;
-    zero = zero && item.comparison.all_zero_a;
-    differs = differs || !item.passes();
+  report.smallest_k = smallest_k_of(report.items);
+  report.verdict = verdict_of(report);
+  if (report.verdict == Verdict::not_comparable) {
+    const SkippedItem& first = report.skipped.front();
+    report.reason = first.item + (first.tensor.empty() ? "" : " " + first.tensor) + ": " +
+                    first.reason;
   }
-  report.smallest_k = k;
-  if (differs) {
-    report.verdict = Verdict::differ;
-  } else if (!report.reason.empty()) {
-    report.verdict = Verdict::not_comparable;
-  } else if (report.items.empty()) {
-    report.verdict = Verdict::vacuous;
+  if (report.verdict == Verdict::vacuous) {
     report.reason = "nothing was compared: none of the items is in " + report.a;
-  } else if (zero) {
-    report.verdict = Verdict::vacuous;
-    report.reason = "all tokens of " + report.a + " are zero";
   }
 }
 
@@ -86,8 +76,8 @@ std::vector<PairReport> judge(const Yardstick& yardstick, const JudgedItems& ite
     for (std::size_t s = 0; s < sides.size(); ++s) {
       const ItemRows rows = sides[s].rows(i);
       if (rows.empty()) {
-        reports[s].notes.push_back(items.names[i] + ": " + sides[s].name + " does not have it");
-        reports[s].reason = "items are missing: " + items.names[i];
+        reports[s].skipped.push_back(
+            {items.names[i], "", Verdict::not_comparable, sides[s].name + " does not have it"});
         continue;
       }
       judge_item(reports[s], items.names[i], grid, rows, measured.truth,
