@@ -2,9 +2,10 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
+#include <map>
 #include <set>
 
+#include "check/record_differences.h"
 #include "cli/check_runs.h"
 #include "cli/file_source.h"
 #include "cli/judgement.h"
@@ -43,18 +44,18 @@ class RunFolder {
   bool kept_;
 };
 
-// The items that can be read, under names of their own.
+// The items that some run could read, under names of their own.
 struct Inputs {
   std::vector<std::string> names;
   std::vector<std::size_t> places;  // in the source
 };
 
-Inputs readable_items(const FileSource& source) {
+Inputs inputs_of(const FileSource& source, const std::set<std::string>& unreadable) {
   Inputs inputs;
   std::map<std::string, int> seen;
   for (std::size_t i = 0; i < source.size(); ++i) {
-    if (std::holds_alternative<ItemFailure>(source.header(i))) continue;
     std::string name = source.path(i).string();
+    if (unreadable.contains(name)) continue;
     const int before = seen[name]++;
     if (before > 0) name += " #" + std::to_string(before);
     inputs.names.push_back(std::move(name));
@@ -117,6 +118,72 @@ void compare_ledgers(Report& report, const std::vector<JudgedRun>& runs) {
   }
 }
 
+// Failures of items: those of every run are the item's own, others are differences between runs.
+struct Failures {
+  std::vector<ItemFailure> everywhere;
+  std::map<std::string, std::vector<ItemFailure>> of_run;  // by the run's name
+};
+
+Failures sort_failures(const std::vector<FinishedRun>& runs) {
+  std::map<std::string, std::size_t> counts;
+  std::size_t ran = 0;
+  for (const FinishedRun& run : runs) {
+    if (run.trouble) continue;
+    ++ran;
+    std::set<std::string> paths;
+    for (const ItemFailure& failure : run.failed) paths.insert(failure.path);
+    for (const std::string& path : paths) ++counts[path];
+  }
+  Failures failures;
+  std::set<std::string> told;
+  for (const FinishedRun& run : runs) {
+    if (run.trouble) continue;
+    for (const ItemFailure& failure : run.failed) {
+      if (counts[failure.path] < ran) {
+        failures.of_run[run.name].push_back(failure);
+      } else if (told.insert(failure.path).second) {
+        failures.everywhere.push_back(failure);
+      }
+    }
+  }
+  return failures;
+}
+
+// An item that one run lost and another gave is a difference, not a gap.
+void add_lost_items(Report& report, const Failures& failures) {
+  for (PairReport& pair : report.pairs) {
+    const auto lost = failures.of_run.find(pair.a);
+    if (lost == failures.of_run.end()) continue;
+    pair.verdict = Verdict::differ;
+    for (const ItemFailure& failure : lost->second) {
+      pair.notes.push_back(failure.path + " failed here and not in every run: " + failure.message);
+    }
+  }
+}
+
+// The dump of --against as one more run. Throws Error{not_comparable} where its numbers mean
+// something else.
+JudgedRun golden_run(const std::string& path, const Placement& fallback,
+                     const std::vector<JudgedRun>& runs, const FileSource& source,
+                     const Inputs& inputs) {
+  auto dump = std::make_shared<const Dump>(Dump::open(path, {}));
+  if (!dump->record().is_object()) {
+    throw Error(ErrorKind::not_comparable, "check",
+                "--against " + path +
+                    ": no vtower record says what it was made from; compare foreign dumps with "
+                    "vtower diff A B --checkpoint C --pixels P");
+  }
+  for (const JudgedRun& run : runs) {
+    const RecordDifferences found = record_differences(dump->record(), run.dump->record());
+    if (found.contradictions.empty()) continue;
+    throw Error(ErrorKind::not_comparable, "check",
+                "--against " + path + ": " + found.contradictions.front());
+  }
+  Placement placement{run_dtype(dump->record()).value_or(dump->dtype()), fallback.device};
+  auto places = places_in(*dump, source, inputs);
+  return {"golden " + path, std::move(dump), placement, std::move(places), true};
+}
+
 std::vector<std::string> default_modes(const RunArguments& run) {
   return device_of(run.device).is_cuda() ? std::vector<std::string>{"eager", "graph"}
                                          : std::vector<std::string>{"eager", "graph-plan"};
@@ -125,7 +192,7 @@ std::vector<std::string> default_modes(const RunArguments& run) {
 }  // namespace
 
 ExitCode CheckCommand::operator()(const Terminal& terminal) const {
-  const Policy policy = judge.resolved();
+  (void)judge.resolved();  // said before anything runs
   const std::vector<ModeSpec> specs =
       parse_modes(modes.empty() ? default_modes(run) : modes, run.device, run.dtype);
   const Checkpoint checkpoint = Checkpoint::open(run.checkpoint);
@@ -143,41 +210,40 @@ ExitCode CheckCommand::operator()(const Terminal& terminal) const {
   }
 
   // Then comparing.
-  const Inputs inputs = readable_items(source);
+  const Failures failures = sort_failures(finished);
+  std::set<std::string> unreadable;
+  std::vector<ExitCode> codes;
+  for (const ItemFailure& failure : failures.everywhere) {
+    unreadable.insert(failure.path);
+    codes.push_back(exit_code_of(failure.kind));
+  }
+  const Inputs inputs = inputs_of(source, unreadable);
   JudgementInput input{checkpoint,
                        {inputs.names,
                         [&](std::size_t i) { return patches_of(source, inputs.places[i]); }},
                        {},
                        threads};
-  Report report;
-  std::vector<ExitCode> codes;
-  std::map<std::string, std::size_t> failures;  // runs in which an item failed, by path and reason
-  std::size_t ran = 0;
+  std::vector<std::string> not_run;
   for (const FinishedRun& one : finished) {
     if (one.trouble) {
-      report.not_run.push_back(one.name + ": " + one.trouble->second);
-      codes.push_back(one.trouble->first == ErrorKind::mode_unavailable
-                          ? ExitCode::mode_unavailable
-                          : exit_code_of(one.trouble->first));
-      continue;
-    }
-    ++ran;
-    std::set<std::string> once;
-    for (const ItemFailure& failure : one.failed) {
-      if (once.insert(failure.path).second) ++failures[failure.path];
+      not_run.push_back(one.name + ": " + one.trouble->second);
+      codes.push_back(exit_code_of(one.trouble->first));
     }
     if (one.dump.empty()) continue;
     auto dump = std::make_shared<const Dump>(Dump::open(one.dump, {}));
     auto places = places_in(*dump, source, inputs);
     input.runs.push_back({one.name, std::move(dump), one.placement, std::move(places), true});
   }
-  if (!against.empty()) input.runs.push_back(golden_run(*this, checkpoint, source, input));
-  const std::vector<std::string> not_run = std::move(report.not_run);
-  report = judged(input, judge, terminal);
+  if (!against.empty()) {
+    input.runs.push_back(
+        golden_run(against, run.placement(checkpoint), input.runs, source, inputs));
+  }
+  Report report = judged(input, judge, terminal);
   report.command = "check";
-  report.not_run = not_run;
+  report.not_run = std::move(not_run);
+  report.failed = to_json(failures.everywhere);
+  add_lost_items(report, failures);
   compare_ledgers(report, input.runs);
-  (void)policy;
   return finish(std::move(report), std::move(codes), judge, terminal);
 }
 

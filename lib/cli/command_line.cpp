@@ -34,6 +34,8 @@ CommandLine::CommandLine()
   app_.get_formatter()->column_width(34);
   add("encode", "media or raw patches to embeddings", encode);
   add("preprocess", "media to raw uint8 patch rows", preprocess);
+  add("check", "run several modes, compare them with an independent oracle, name the cause", check);
+  add("diff", "compare two dumps, ours or others'", diff);
   add("inspect", "what a checkpoint, dump, medium or pixel file is", inspect);
   add("synth", "a random-weight checkpoint of a published or tiny shape", synth);
   add("bench", "timed axes beside ceilings of the same run", bench);

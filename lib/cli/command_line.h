@@ -7,6 +7,8 @@
 #include <string>
 
 #include "cli/bench.h"
+#include "cli/check.h"
+#include "cli/diff.h"
 #include "cli/encode.h"
 #include "cli/exit_code.h"
 #include "cli/inspect.h"
@@ -30,6 +32,8 @@ class CommandLine {
   [[nodiscard]] const Terminal& terminal() const noexcept { return terminal_; }
 
   EncodeCommand encode;
+  CheckCommand check;
+  DiffCommand diff;
   PreprocessCommand preprocess;
   InspectCommand inspect;
   SynthCommand synth;

@@ -24,19 +24,6 @@ std::vector<float> widen(std::span<const std::uint8_t> bytes) {
   return values;
 }
 
-std::vector<float> values_of(const PixelArray& pixels) {
-  switch (pixels.dtype) {
-    case DType::u8: return widen<std::uint8_t>(pixels.bytes);
-    case DType::bf16: return widen<c10::BFloat16>(pixels.bytes);
-    case DType::f16: return widen<c10::Half>(pixels.bytes);
-    case DType::f32: return widen<float>(pixels.bytes);
-    default:
-      throw Error(ErrorKind::unsupported, "inspect",
-                  "pixels of type " + std::string(to_string(pixels.dtype)) +
-                      ": expected uint8, fp32, bf16 or fp16");
-  }
-}
-
 PatchLayout layout_of(const PixelArray& pixels, const std::optional<Checkpoint>& checkpoint) {
   if (checkpoint) return checkpoint->vision().layout;
   for (const std::int64_t patch_size : {14, 16}) {
@@ -49,6 +36,19 @@ PatchLayout layout_of(const PixelArray& pixels, const std::optional<Checkpoint>&
 }
 
 }  // namespace
+
+std::vector<float> values_of(const PixelArray& pixels) {
+  switch (pixels.dtype) {
+    case DType::u8: return widen<std::uint8_t>(pixels.bytes);
+    case DType::bf16: return widen<c10::BFloat16>(pixels.bytes);
+    case DType::f16: return widen<c10::Half>(pixels.bytes);
+    case DType::f32: return widen<float>(pixels.bytes);
+    default:
+      throw Error(ErrorKind::unsupported, "inspect",
+                  "pixels of type " + std::string(to_string(pixels.dtype)) +
+                      ": expected uint8, fp32, bf16 or fp16");
+  }
+}
 
 bool looks_like_pixels(const std::string& name, std::optional<DType> dtype,
                        const std::vector<std::int64_t>& shape) {

@@ -26,6 +26,10 @@ struct PixelArray {
 bool looks_like_pixels(const std::string& name, std::optional<DType> dtype,
                        const std::vector<std::int64_t>& shape);
 
+// The values, widened without loss. Throws Error{unsupported} for other types than uint8, fp32,
+// bf16 and fp16.
+std::vector<float> values_of(const PixelArray& pixels);
+
 // Prints the state of the rows ("normalised with CLIP constants ...", "raw bytes", "normalised
 // twice") and returns it. Which channel a value belongs to follows from the checkpoint's layout
 // where one is given, else from the row width where it fits a known one.

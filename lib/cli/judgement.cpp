@@ -214,4 +214,49 @@ Report judged(const JudgementInput& input, const JudgeArguments& arguments,
   return report;
 }
 
+namespace {
+
+ExitCode code_of(const Report& report) {
+  switch (report.verdict) {
+    case Verdict::agree: return ExitCode::ok;
+    case Verdict::differ: return report.cause ? ExitCode::differ_named : ExitCode::differ;
+    case Verdict::not_comparable: return ExitCode::not_comparable;
+    case Verdict::vacuous: return ExitCode::vacuous;
+  }
+  return ExitCode::differ;
+}
+
+// differ before not_comparable before vacuous before agree; no pair at all is vacuous.
+Verdict verdict_of_all(const std::vector<PairReport>& pairs) {
+  for (const Verdict verdict : {Verdict::differ, Verdict::not_comparable, Verdict::vacuous}) {
+    for (const PairReport& pair : pairs) {
+      if (pair.verdict == verdict) return verdict;
+    }
+  }
+  return pairs.empty() ? Verdict::vacuous : Verdict::agree;
+}
+
+}  // namespace
+
+ExitCode finish(Report report, std::vector<ExitCode> others, const JudgeArguments& arguments,
+                const Terminal& terminal) {
+  report.verdict = verdict_of_all(report.pairs);
+  others.push_back(code_of(report));
+  const ExitCode code = worst(others);
+  report.exit_code = static_cast<int>(code);
+  (void)arguments;
+  terminal.say(std::string(to_string(report.verdict)) + " " + std::to_string(report.exit_code));
+  for (const PairReport& pair : report.pairs) {
+    terminal.say(pair.a + ": " + std::string(to_string(pair.verdict)) + " " + pair.reason + " k " +
+                 std::to_string(pair.smallest_k.value_or(-1)));
+    for (const std::string& note : pair.notes) terminal.say("   " + note);
+    for (const SkippedItem& s : pair.skipped) terminal.say("   skipped " + s.item + s.tensor + s.reason);
+    for (const ItemReport& i : pair.items) terminal.say("   " + i.item + " " + i.tensor + " " + std::to_string(i.comparison.worst_error) + " of " + std::to_string(i.limit));
+  }
+  if (report.cause) terminal.say(report.cause->id + ": " + report.cause->sentence + " in " + report.cause->side);
+  for (const std::string& note : report.notes) terminal.say(note);
+  for (const std::string& note : report.not_run) terminal.say("not run: " + note);
+  return code;
+}
+
 }  // namespace vtower::cli

@@ -13,6 +13,8 @@ ExitCode run_verb(const CommandLine& line) {
   const Terminal& terminal = line.terminal();
   if (line.verb() == "encode") return line.encode(terminal);
   if (line.verb() == "preprocess") return line.preprocess(terminal);
+  if (line.verb() == "check") return line.check(terminal);
+  if (line.verb() == "diff") return line.diff(terminal);
   if (line.verb() == "inspect") return line.inspect(terminal);
   if (line.verb() == "synth") return line.synth(terminal);
   return line.bench(terminal);
