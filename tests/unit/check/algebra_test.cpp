@@ -260,7 +260,8 @@ TEST_CASE("many rows are matched in bounded time") {
   std::vector<std::size_t> order = range(0, count);
   std::mt19937 random(5);
   std::shuffle(order.begin(), order.end(), random);
-  const Pairs pairs = std::move(Pairs(DType::bf16).add(x, rows_of(x, order)));
+  Pairs pairs(DType::bf16);
+  pairs.add(x, rows_of(x, order));
   const auto start = std::chrono::steady_clock::now();
   CHECK(pairs.sentence(3e-2).starts_with("rows of item a.png permuted"));
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
