@@ -47,17 +47,6 @@ std::vector<std::uint8_t> raw(const std::string& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::string npy(const std::string& descr, const std::string& shape, const std::string& data,
-                const std::string& fortran = "False") {
-  std::string header =
-      "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
-  header.append(64 - (10 + header.size() + 1) % 64, ' ');
-  header += '\n';
-  const auto length = static_cast<std::uint16_t>(header.size());
-  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(length & 255) +
-         static_cast<char>(length >> 8) + header + data;
-}
-
 }  // namespace
 
 TEST_CASE("an .npy is one item, in C order and little-endian whatever it held") {  // R92, R94
@@ -84,18 +73,31 @@ TEST_CASE("bfloat16 in .npy says what became of it") {  // R91
   CHECK(says(found, "bfloat16"));
 }
 
-TEST_CASE("an .npz is chosen from by name") {
-  const std::filesystem::path path = golden("npy/deflated.npz");  // pixels, values, grid_thw
-  CHECK(outcome(path).starts_with("not_comparable: "));
-  CHECK(says(outcome(path, {"values", ""}), "grid_thw is I64 [2, 3]") ==
-        false);  // its grids are 0..5, so it is the sides that are refused
-  CHECK(says(outcome(path, {"values", ""}), "sides from 1"));
+TEST_CASE("the members of an .npz are tensors by name") {
+  const TempDir folder;
+  const std::string rows = npy_bytes<float>("<f4", 3, 2, {1, 2, 3, 4, 5, 6});
+  const std::string big = npy_bytes<std::uint32_t>(">f4", 3, 1, {0x803f, 0x0040, 0x4040});
+  const std::string grids = npy_bytes<std::int64_t>("<i8", 2, 3, {1, 2, 4, 1, 2, 2});
+  const std::filesystem::path path = folder.write(
+      "a.npz", npz_bytes({{"embeddings", rows}, {"deepstack.0", big}, {"grid_thw", grids}}));
+  const Dump dump = Dump::open(path, {});
+  REQUIRE(dump.items().size() == 2);
+  CHECK(values(dump.items()[0].embeddings) == std::vector<float>{1, 2, 3, 4});
+  CHECK(values(dump.items()[1].embeddings) == std::vector<float>{5, 6});
+  CHECK(values(dump.items()[0].deepstack.at(0)) == std::vector<float>{1, 2});
+  CHECK(values(dump.items()[1].deepstack.at(0)) == std::vector<float>{3});
+  CHECK(*dump.items()[1].grid == GridThw{1, 2, 2});
+  CHECK_FALSE(dump.has_keys());
+
+  const std::filesystem::path other = golden("npy/deflated.npz");  // pixels, values, grid_thw
+  CHECK(outcome(other).starts_with("not_comparable: "));
+  CHECK(says(outcome(other, {"values", ""}), "sides from 1"));  // its grids are 0..5
   CHECK(outcome(golden("npy/absent.npz")).starts_with("unreadable: "));
 }
 
 TEST_CASE("names that say nothing are read by content") {
   const TempDir folder;
-  const std::string array = npy("<f4", "(2, 2)", std::string(16, '\x3f'));
+  const std::string array = npy_bytes<float>("<f4", 2, 2, {1, 2, 3, 4});
   CHECK(outcome(folder.write("array", array)) == "accepted");
   CHECK(outcome(folder.write("upper.NPY", array)) == "accepted");
   const std::filesystem::path safe =

@@ -96,7 +96,11 @@ TEST_CASE("damaged dumps open or are refused") {
   damage(small_dump(folder), "flipped.safetensors", 3000, 1);
   damage(small_dump(folder), "flipped", 1000, 2);
   damage(file_bytes(golden("npy/c_f4.npy")), "flipped.npy", 1000, 3);
-  damage(file_bytes(golden("npy/stored.npz")), "flipped.npz", 500, 4);
+  const std::string rows = npy_bytes<float>("<f4", 6, 6, std::vector<float>(36, 0.5F));
+  const std::string grids = npy_bytes<std::int64_t>("<i8", 2, 3, {1, 4, 4, 1, 2, 4});
+  const std::string zip = npz_bytes({{"embeddings", rows}, {"grid_thw", grids}});
+  REQUIRE(opens(folder.write("good.npz", zip), {}));
+  damage(zip, "flipped.npz", 1000, 4);
 }
 
 TEST_CASE("every byte of the whole numbers and of the header, set to its extremes") {
