@@ -39,6 +39,10 @@ class OversizeRunner final : public Runner {
     ++oversize_;
     return eager_.run(patches, trace);
   }
+  StageSearch find_non_finite(const RawPatches& patches) override {
+    return patches.rows() <= largest_ ? padded_->find_non_finite(patches)
+                                      : eager_.find_non_finite(patches);
+  }
   LedgerRecord ledger() const override { return joined(padded_->ledger(), eager_.ledger()); }
   void prepare(std::span<const std::vector<GridThw>> batches) override {
     padded_->prepare(batches);

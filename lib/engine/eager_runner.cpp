@@ -10,4 +10,10 @@ std::vector<ItemEmbeddings> EagerRunner::run(const RawPatches& patches, const St
   return split_output(output, patches.grids(), tower_.config().layout.merge_size, Ownership::view);
 }
 
+StageSearch EagerRunner::find_non_finite(const RawPatches& patches) {
+  NonFiniteWatch watch(patches);
+  (void)tower_.encode(patches, make_seq_plan(tower_.config(), patches.grids()), watch.trace());
+  return {watch.first(), "alone"};
+}
+
 }  // namespace vtower

@@ -1,7 +1,5 @@
 #include "engine/encode_items.h"
 
-#include <ATen/ops/isfinite.h>
-
 #include <algorithm>
 #include <future>
 #include <string>
@@ -12,28 +10,29 @@
 namespace vtower {
 namespace {
 
-bool is_finite(const at::Tensor& values) {
-  return at::isfinite(values).all().item<bool>();
-}
-
 bool is_finite(const ItemEmbeddings& item) {
-  return is_finite(item.embeddings) &&
-         std::all_of(item.deepstack.begin(), item.deepstack.end(),
-                     [](const at::Tensor& level) { return is_finite(level); });
+  return all_finite(item.embeddings) &&
+         std::all_of(item.deepstack.begin(), item.deepstack.end(), all_finite);
 }
 
-// A token that is no number is a wrong token: runs the item once more, alone, to name the stage
-// where it began.
+// Where the values of an item stopped being numbers. The item has failed already: a search that
+// fails says so and ends nothing.
+std::string search_text(Runner& runner, const LoadedItem& item) {
+  try {
+    const StageSearch search = runner.find_non_finite(item.patches);
+    return search.first ? "first in stage " + *search.first
+                        : "though not when the item runs " + search.pass;
+  } catch (const c10::Error& error) {
+    return std::string("in a stage that could not be found: ") + error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    return std::string("in a stage that could not be found: ") + error.what();
+  }
+}
+
+// A token that is no number is a wrong token.
 ItemFailure non_finite_failure(Runner& runner, const LoadedItem& item) {
-  std::string first;
-  const StageTrace watch([&](const std::string& stage, const at::Tensor& value) {
-    if (first.empty() && !is_finite(value)) first = stage;
-  });
-  (void)runner.run(item.patches, watch);
   return {item.record.path, ErrorKind::out_of_range,
-          "[tower] NaN or infinite values" +
-              (first.empty() ? std::string(", though not when the item runs alone")
-                             : ", first in stage " + first) +
+          "[tower] NaN or infinite values, " + search_text(runner, item) +
               "; does the run dtype have the range? fp16 ends at 65504, try --dtype bf16"};
 }
 
@@ -55,9 +54,8 @@ class StageCollector {
     const std::int64_t tokens = item.embeddings.size(0);
     std::map<std::string, at::Tensor> rows;
     for (const auto& [stage, value] : kept_) {
-      const bool per_token = stage == "merger" || stage.starts_with("deepstack.");
-      rows[stage] = per_token ? value.narrow(0, first_token_, tokens)
-                              : value.narrow(0, first_patch_, patches);
+      rows[stage] = is_per_token(stage) ? value.narrow(0, first_token_, tokens)
+                                        : value.narrow(0, first_patch_, patches);
     }
     first_patch_ += patches;
     first_token_ += tokens;

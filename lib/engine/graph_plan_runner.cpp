@@ -44,8 +44,7 @@ CaptureKey capture_key(const VisionConfig& config, const SeqPlan& plan,
 GraphPlanRunner::GraphPlanRunner(const VisionTower& tower, BudgetLadder ladder, Poison poison)
     : tower_(tower), ladder_(std::move(ladder)), poison_(poison), ledger_(tower) {}
 
-std::vector<ItemEmbeddings> GraphPlanRunner::run(const RawPatches& patches,
-                                                 const StageTrace& trace) {
+StagedInputs& GraphPlanRunner::staged(const RawPatches& patches) {
   const VisionConfig& config = tower_.config();
   SeqPlan plan = make_seq_plan(config, patches.grids());
   const CaptureKey key = capture_key(config, plan, ladder_);
@@ -56,13 +55,25 @@ std::vector<ItemEmbeddings> GraphPlanRunner::run(const RawPatches& patches,
   }
   StagedInputs& inputs = found->second;
   if (poison_ == Poison::on) inputs.poison_pixels(poison_byte);
-  padding_.item_rows += plan.rows;
-  padding_.padded_rows += key.capacity.rows;
-  ++padding_.hits[key.capacity.rows];
   inputs.fill(patches, pad_seq_plan(config, std::move(plan), key.capacity));
+  return inputs;
+}
+
+std::vector<ItemEmbeddings> GraphPlanRunner::run(const RawPatches& patches,
+                                                 const StageTrace& trace) {
+  const StagedInputs& inputs = staged(patches);
+  padding_.item_rows += patches.rows();
+  padding_.padded_rows += inputs.rows();
+  ++padding_.hits[inputs.rows()];
   const TowerOutput output = tower_.encode(inputs, trace);
   ledger_.add(output.ledger, output.ledger.norm_range.cpu());
-  return split_output(output, patches.grids(), config.layout.merge_size, Ownership::copy);
+  return split_output(output, patches.grids(), tower_.config().layout.merge_size, Ownership::copy);
+}
+
+StageSearch GraphPlanRunner::find_non_finite(const RawPatches& patches) {
+  NonFiniteWatch watch(patches);
+  (void)tower_.encode(staged(patches), watch.trace());
+  return {watch.first(), "alone"};
 }
 
 }  // namespace vtower

@@ -46,10 +46,14 @@ class GraphPlanRunner final : public Runner {
 
   [[nodiscard]] std::vector<ItemEmbeddings> run(const RawPatches& patches,
                                                 const StageTrace& trace) override;
+  [[nodiscard]] StageSearch find_non_finite(const RawPatches& patches) override;
   [[nodiscard]] LedgerRecord ledger() const override { return ledger_.record(); }
   [[nodiscard]] const PaddingRecord& padding() const noexcept { return padding_; }
 
  private:
+  // The buffers of a batch's key, filled with it.
+  StagedInputs& staged(const RawPatches& patches);
+
   const VisionTower& tower_;
   BudgetLadder ladder_;
   Poison poison_;

@@ -39,8 +39,9 @@ struct GraphRecord {
 // Each CaptureKey has one graph, captured when it is first met: static uint8 rows, one arena with
 // all metadata, one copy a replay, outputs copied out before run() returns. Capture happens on a
 // stream of its own in thread-local mode, so other threads may go on. Stages cannot be observed
-// inside a graph: Error{usage}. Throws Error{mode_unavailable} where the tower is not on a GPU or
-// the capture fails, naming the reason; it never falls back on a direct call. Not thread-safe.
+// inside a graph: Error{usage}; find_non_finite() looks at the same pass uncaptured. Throws
+// Error{mode_unavailable} where the tower is not on a GPU or the capture fails, naming the reason;
+// it never falls back on a direct call. Not thread-safe.
 std::unique_ptr<Runner> make_graph_runner(const VisionTower& tower, GraphOptions options,
                                           GraphRecord& record);
 

@@ -82,6 +82,14 @@ class GraphRunner final : public Runner {
     return items;
   }
 
+  // The same padded pass over buffers of the same sizes, uncaptured: there stages can be seen.
+  StageSearch find_non_finite(const RawPatches& patches) override {
+    const c10::InferenceMode inference;
+    const c10::cuda::CUDAStreamGuard on_stream(stream_);
+    GraphPlanRunner uncaptured(tower_, options_.ladder, options_.poison);
+    return {uncaptured.find_non_finite(patches).first, "alone, uncaptured"};
+  }
+
   void prepare(std::span<const std::vector<GridThw>> batches) override {
     const c10::InferenceMode inference;
     const c10::cuda::CUDAStreamGuard on_stream(stream_);

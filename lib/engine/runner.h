@@ -8,6 +8,7 @@
 
 #include "core/raw_patches.h"
 #include "engine/ledger_record.h"
+#include "engine/stage_search.h"
 #include "tower/vision_tower.h"
 
 namespace vtower {
@@ -28,6 +29,11 @@ class Runner {
   [[nodiscard]] virtual std::vector<ItemEmbeddings> run(const RawPatches& patches,
                                                         const StageTrace& trace) = 0;
 
+  // Runs items once more that came out with values that are no numbers, to name the stage where
+  // they began. Every runner answers, one that shows no stages in run() by another pass, which it
+  // names; nothing of it counts in the records of what ran.
+  [[nodiscard]] virtual StageSearch find_non_finite(const RawPatches& patches) = 0;
+
   // The grids of the batches to come: a runner that captures does so now, before the first batch.
   virtual void prepare(std::span<const std::vector<GridThw>> batches) { (void)batches; }
 
@@ -42,6 +48,7 @@ class EagerRunner final : public Runner {
   explicit EagerRunner(const VisionTower& tower) : tower_(tower), ledger_(tower) {}
   [[nodiscard]] std::vector<ItemEmbeddings> run(const RawPatches& patches,
                                                 const StageTrace& trace) override;
+  [[nodiscard]] StageSearch find_non_finite(const RawPatches& patches) override;
   [[nodiscard]] LedgerRecord ledger() const override { return ledger_.record(); }
 
  private:

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "engine/encode_items.h"
 #include "engine/graph_runner.h"
 #include "support/doctest.h"
+#include "support/overflow.h"
 #include "support/towers.h"
 
 using namespace vtower;
@@ -133,6 +135,34 @@ TEST_CASE("gpu: a graph shows no stages and says so") {
   const std::unique_ptr<Runner> graph = make_graph_runner(tower, {ladder()}, record);
   const RawPatches patches = test::noise_patches(tower.config().layout, {{1, 4, 4}}, 1);
   CHECK_THROWS_AS((void)graph->run(patches, StageTrace([](const auto&, const auto&) {})), Error);
+}
+
+TEST_CASE("gpu R87: an item that leaves fp16's range in a graph fails alone, naming the stage") {
+  const VisionTower tower = test::steep_tower({DType::f16, c10::kCUDA});
+  const std::vector<GridThw> grids{{1, 4, 4}, {1, 2, 6}, {1, 30, 34}, {1, 4, 4}};
+  const test::NoiseAndGrey source(tower.config().layout, grids);
+  EncodeOptions options;
+  options.max_batch_rows = 2048;  // all in one batch
+  GraphRecord record;
+  const std::unique_ptr<Runner> graph = make_graph_runner(tower, {ladder(), Poison::on}, record);
+  GraphPlanRunner plan(tower, ladder(), Poison::on);
+  for (Runner* runner : std::initializer_list<Runner*>{graph.get(), &plan}) {
+    const EncodeResult result = encode_items(source, *runner, options);
+    CHECK(result.plan.batches.size() == 1);
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+      CAPTURE(i);
+      const auto* failure = std::get_if<ItemFailure>(&result.items[i]);
+      REQUIRE((failure != nullptr) == (i % 2 == 0));  // noise failed, grey did not
+      if (failure == nullptr) continue;
+      CHECK(failure->kind == ErrorKind::out_of_range);
+      CHECK(failure->message.find("first in stage patch_embed") != std::string::npos);
+    }
+  }
+  CHECK(record.captures == 1);  // none for the search
+  CHECK(record.replays == 1);
+  // The graph is as it was.
+  const RawPatches grey = test::grey_patches(tower.config().layout, {1, 30, 34});
+  CHECK(test::same_bits(graph->run(grey, StageTrace()), plan.run(grey, StageTrace())));
 }
 
 TEST_CASE("gpu: what is captured ahead is not captured again") {
