@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "check/algebra.h"
 #include "check/diff_items.h"
+#include "check/place.h"
 #include "check/record_differences.h"
 #include "cli/diff_pixels.h"
 #include "cli/judgement.h"
@@ -80,6 +82,24 @@ void keep_unjudged(PairReport& pair, const std::vector<JudgedRun>& runs, const D
   pair.verdict = nothing ? Verdict::agree : verdict_of(pair);
 }
 
+// What turns A into B, of the items that are beyond the limit.
+void add_algebra(Report& report, const Dump& a, const Dump& b, const Policy& policy, int threads) {
+  const bool keys = a.has_keys() && b.has_keys();
+  std::vector<AlgebraItem> items;
+  for (std::size_t i = 0; i < a.items().size(); ++i) {
+    const DumpItem& left = a.items()[i];
+    const DumpItem* right = keys                  ? b.find(left.key)
+                            : i < b.items().size() ? &b.items()[i]
+                                                   : nullptr;
+    if (right == nullptr || right->embeddings.width != left.embeddings.width) continue;
+    items.push_back({left.key, left.embeddings, right->embeddings});
+  }
+  const AlgebraOptions options{policy.limit(a.dtype(), b.dtype()), threads};
+  for (const AlgebraFinding& finding : find_algebra(items, options)) {
+    report.algebra.push_back(finding.sentence);
+  }
+}
+
 }  // namespace
 
 ExitCode DiffCommand::operator()(const Terminal& terminal) const {
@@ -103,6 +123,7 @@ ExitCode DiffCommand::operator()(const Terminal& terminal) const {
     JudgementInput input{*opened, {}, {}, thread_number};
     for (const PixelItem& item : went_in.items) input.items.names.push_back(item.name);
     input.items.load = [&](std::size_t i) { return went_in.items[i].load(); };
+    input.items.media = [&](std::size_t i) { return went_in.items[i].media; };
     const c10::Device on = device_of(device);
     input.runs = {run_of(first, went_in, on), run_of(second, went_in, on)};
     report = judged(input, judge, terminal);
@@ -112,7 +133,11 @@ ExitCode DiffCommand::operator()(const Terminal& terminal) const {
     report.policy = policy.to_json();
   }
   report.command = "diff";
+  if (pair.verdict == Verdict::differ || pair.verdict == Verdict::not_comparable) {
+    add_algebra(report, *first, *second, policy, thread_number);
+  }
   report.pairs.push_back(std::move(pair));
+  if (!report.worst) report.worst = worst_of(report.pairs, {}, {});
   return finish(std::move(report), {}, judge, terminal);
 }
 

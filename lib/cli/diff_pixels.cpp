@@ -133,7 +133,8 @@ void add_media(DiffPixels& pixels, const fs::path& path, const Checkpoint& check
                                           failure->path + ": " + failure->message);
                             }
                             return std::move(std::get<LoadedItem>(loaded).patches);
-                          }});
+                          },
+                          explain::MediaSource{path, spec, {}}});
 }
 
 void add_path(DiffPixels& pixels, const fs::path& path, const Checkpoint& checkpoint) {
@@ -187,7 +188,8 @@ void add_map(DiffPixels& pixels, const fs::path& path, const Checkpoint& checkpo
       refuse(path, key + ": item " + std::to_string(*item) + " of " + name + ", which holds " +
                        std::to_string(items.size()));
     }
-    pixels.items.push_back({key, key, items[item.value_or(0)].load});
+    const PixelItem& one = items[item.value_or(0)];
+    pixels.items.push_back({key, key, one.load, one.media});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/raw_patches.h"
+#include "explain/media_faults.h"
 
 namespace vtower::cli {
 
@@ -17,6 +18,7 @@ struct PixelItem {
   std::optional<std::string> key;  // of a map: the item's key in the dumps
   std::string name;                // for reports
   std::function<RawPatches()> load;
+  std::optional<explain::MediaSource> media = std::nullopt;
 };
 
 struct DiffPixels {

@@ -6,6 +6,7 @@
 
 #include "core/item.h"
 #include "core/pixel_spec.h"
+#include "explain/media_faults.h"
 #include "media/media_options.h"
 
 namespace vtower::cli {
@@ -20,6 +21,11 @@ class FileSource final : public ItemSource {
 
   [[nodiscard]] std::size_t size() const override { return entries_.size(); }
   [[nodiscard]] const std::filesystem::path& path(std::size_t i) const { return entries_[i].path; }
+  // The picture or clip of an item, and how it is read; empty for items of a dump.
+  [[nodiscard]] std::optional<explain::MediaSource> media(std::size_t i) const {
+    if (entries_[i].dump) return std::nullopt;
+    return explain::MediaSource{entries_[i].path, spec_, options_};
+  }
   [[nodiscard]] std::variant<ItemHeader, ItemFailure> header(std::size_t i) const override;
   [[nodiscard]] std::variant<LoadedItem, ItemFailure> load(std::size_t i) const override;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "check/place.h"
 #include "cli/progress_line.h"
 
 namespace vtower::cli {
@@ -89,6 +90,7 @@ explain::Explanation explained(const JudgementInput& input, const JudgedRun& run
   for (std::size_t i = 0; i < items.size(); ++i) {
     evidence.items.push_back(&pixels[i]);
     evidence.rows.push_back(rows_of(run, items[i]));
+    evidence.media.push_back(input.items.media ? input.items.media(items[i]) : std::nullopt);
   }
   for (const std::size_t item : failing) {
     const auto found = std::find(items.begin(), items.end(), item);
@@ -159,6 +161,32 @@ void explain_pairs(Report& report, const JudgementInput& input, const JudgeArgum
   }
 }
 
+PlaceLayout place_layout(const Checkpoint& checkpoint) {
+  const VisionConfig& config = checkpoint.vision();
+  PlaceLayout layout{config.layout, std::nullopt};
+  if (config.window_size > 0) layout.window_tokens = config.window_tokens();
+  return layout;
+}
+
+// Which rank ran an item, where a run of several ranks says so.
+std::vector<std::pair<std::string, std::int64_t>> ranks_of(const JudgementInput& input) {
+  std::vector<std::pair<std::string, std::int64_t>> ranks;
+  for (const JudgedRun& run : input.runs) {
+    const auto& record = run.dump->record();
+    if (!record.is_object() || !record.contains("attestation") ||
+        record["attestation"].value("world_size", 1) < 2) {
+      continue;
+    }
+    for (std::size_t i = 0; i < run.place.size(); ++i) {
+      if (!run.place[i]) continue;
+      ranks.emplace_back(input.items.names[i],
+                         record["items"][*run.place[i]].value("rank", std::int64_t{0}));
+    }
+    break;
+  }
+  return ranks;
+}
+
 // Same bytes as the first run of the same placement; asked for with --exact.
 void compare_bytes(Report& report, const JudgementInput& input, const Policy& policy) {
   for (std::size_t r = 1; r < input.runs.size(); ++r) {
@@ -210,6 +238,7 @@ Report judged(const JudgementInput& input, const JudgeArguments& arguments,
          [&](std::size_t done, std::size_t of) { progress.update(done, of); }});
   }
   compare_bytes(report, input, policy);
+  report.worst = worst_of(report.pairs, place_layout(input.checkpoint), ranks_of(input));
   if (arguments.explain) explain_pairs(report, input, arguments, terminal);
   return report;
 }

@@ -201,6 +201,11 @@ Explanation Explainer::explain(const Evidence& evidence) const {
     result.not_tried.emplace_back("the batch is not known or too large: faults of a batch");
   }
   try_all(catalogue({config, norm, alone.batch.grids()}), false);
+  std::vector<std::optional<MediaSource>> media;
+  for (const std::size_t item : few) {
+    media.push_back(item < evidence.media.size() ? evidence.media[item] : std::nullopt);
+  }
+  try_all(media_faults(media), false);
   settle(std::move(fits), std::move(others), result);
   return result;
 }

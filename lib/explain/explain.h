@@ -13,6 +13,7 @@
 #include "check/token_rows.h"
 #include "checkpoint/checkpoint.h"
 #include "explain/fault.h"
+#include "explain/media_faults.h"
 #include "explain/planted_tower.h"
 
 namespace vtower::explain {
@@ -26,6 +27,7 @@ struct Evidence {
   std::vector<ItemRows> rows;            // of each item
   std::vector<std::size_t> failing;      // the worst first; at least one
   bool whole_batch = true;               // `items` is all that shared a call
+  std::vector<std::optional<MediaSource>> media;  // of each item; may be empty
 };
 
 struct ExplainOptions {

@@ -102,7 +102,7 @@ class BmpDecoder : public ImageDecoder {
     check_image_size(bmp_.size, source.max_image_pixels, "bmp");
     header_.format = "bmp";
     header_.stored = bmp_.size;
-    if (bmp_.alpha_byte) header_.notes.emplace_back(alpha_note(alpha_policy(source.profile)));
+    if (bmp_.alpha_byte) header_.notes.emplace_back(alpha_note(source.alpha_policy()));
   }
 
   std::vector<std::string> decode(const LineSink& sink) const override {
@@ -128,7 +128,7 @@ class BmpDecoder : public ImageDecoder {
     for (std::int64_t y = 0; y < bmp.size.height; ++y) {
       const std::int64_t stored_y = bmp.top_down ? y : bmp.size.height - 1 - y;
       unpack_line(bmp, data.data() + static_cast<std::size_t>(stored_y) * stride, rgba.data());
-      rgba_to_rgb(rgba.data(), bmp.size.width, alpha_policy(source_.profile), rgb.data());
+      rgba_to_rgb(rgba.data(), bmp.size.width, source_.alpha_policy(), rgb.data());
       sink(rgb.data());
     }
     return {};

@@ -108,7 +108,7 @@ class GifDecoder : public ImageDecoder {
     if (first_.transparent && source.profile == Profile::hf) {
       header_.notes.emplace_back("transparency on the background colour");
     } else if (first_.transparent) {
-      header_.notes.emplace_back(alpha_note(alpha_policy(source.profile)));
+      header_.notes.emplace_back(alpha_note(source.alpha_policy()));
     }
   }
 
@@ -134,7 +134,7 @@ class GifDecoder : public ImageDecoder {
                  place[static_cast<std::size_t>(row)] * static_cast<std::size_t>(first_.size.width),
              rgba.data());
       }
-      rgba_to_rgb(rgba.data(), canvas_.width, alpha_policy(source_.profile), rgb.data());
+      rgba_to_rgb(rgba.data(), canvas_.width, source_.alpha_policy(), rgb.data());
       sink(rgb.data());
     }
     return {};

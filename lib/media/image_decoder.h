@@ -12,6 +12,7 @@
 
 #include "core/frame.h"
 #include "media/media_options.h"
+#include "media/pixels.h"
 
 namespace vtower {
 
@@ -28,6 +29,11 @@ struct ImageSource {
   std::span<const std::uint8_t> bytes;
   Profile profile = Profile::vllm;
   std::int64_t max_image_pixels = 0;
+  std::optional<AlphaPolicy> alpha = std::nullopt;  // empty: the profile's
+
+  [[nodiscard]] AlphaPolicy alpha_policy() const noexcept {
+    return alpha.value_or(vtower::alpha_policy(profile));
+  }
 };
 
 // Receives one line of RGB pixels, valid during the call, with line_slack readable bytes behind it.

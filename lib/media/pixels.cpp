@@ -5,16 +5,21 @@
 namespace vtower {
 
 std::string_view alpha_note(AlphaPolicy policy) noexcept {
-  return policy == AlphaPolicy::on_white ? "transparency composited on white"
-                                         : "transparency dropped";
+  switch (policy) {
+    case AlphaPolicy::on_white: return "transparency composited on white";
+    case AlphaPolicy::on_black: return "transparency composited on black";
+    case AlphaPolicy::drop: break;
+  }
+  return "transparency dropped";
 }
 
 void rgba_to_rgb(const std::uint8_t* rgba, std::int64_t width, AlphaPolicy policy,
                  std::uint8_t* rgb) {
+  const std::int32_t ground = policy == AlphaPolicy::on_black ? 0 : 255;
   for (std::int64_t x = 0; x < width; ++x, rgba += 4, rgb += 3) {
     const std::int32_t alpha = policy == AlphaPolicy::drop ? 255 : rgba[3];
     for (int c = 0; c < 3; ++c) {
-      rgb[c] = static_cast<std::uint8_t>(div255(rgba[c] * alpha + 255 * (255 - alpha)));
+      rgb[c] = static_cast<std::uint8_t>(div255(rgba[c] * alpha + ground * (255 - alpha)));
     }
   }
 }

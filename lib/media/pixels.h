@@ -9,8 +9,8 @@
 namespace vtower {
 
 // What becomes of transparency: composited on white (vllm) or dropped, the colour below it showing
-// through (hf, hf-pil).
-enum class AlphaPolicy { on_white, drop };
+// through (hf, hf-pil). On black is nobody's profile, but a fault to tell from the others.
+enum class AlphaPolicy { on_white, drop, on_black };
 
 constexpr AlphaPolicy alpha_policy(Profile profile) noexcept {
   return profile == Profile::vllm ? AlphaPolicy::on_white : AlphaPolicy::drop;

@@ -212,7 +212,7 @@ class PngDecoder : public ImageDecoder {
     ByteBuffer rgba(width * 4);
     ByteBuffer rgb(width * 3 + line_slack);
     std::memset(rgb.data(), 0, rgb.size());
-    const AlphaPolicy policy = alpha_policy(source_.profile);
+    const AlphaPolicy policy = source_.alpha_policy();
     const auto convert = [&](const std::uint8_t* line) {
       to_rgba(line, header_.stored.width, colours, rgba.data());
       rgba_to_rgb(rgba.data(), header_.stored.width, policy, rgb.data());

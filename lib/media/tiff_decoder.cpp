@@ -269,7 +269,7 @@ class TiffDecoder : public ImageDecoder {
                                      ? "16-bit gray saturated at 255"
                                      : "16-bit samples reduced to their high byte");
     }
-    if (layout.has_alpha()) header_.notes.emplace_back(alpha_note(alpha_policy(source.profile)));
+    if (layout.has_alpha()) header_.notes.emplace_back(alpha_note(source.alpha_policy()));
     if (layout.colours() == 4) header_.notes.emplace_back("CMYK converted without a profile");
     if (TIFFLastDirectory(session.tiff()) == 0)
       header_.notes.emplace_back("first of several pictures");
@@ -296,7 +296,7 @@ class TiffDecoder : public ImageDecoder {
       if (layout.photometric == PHOTOMETRIC_SEPARATED) {
         cmyk_to_rgb(four.data(), layout.size.width, rgb.data());
       } else {
-        rgba_to_rgb(four.data(), layout.size.width, alpha_policy(source_.profile), rgb.data());
+        rgba_to_rgb(four.data(), layout.size.width, source_.alpha_policy(), rgb.data());
       }
       sink(rgb.data());
     }

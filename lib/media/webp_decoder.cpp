@@ -104,7 +104,7 @@ class WebpDecoder : public ImageDecoder {
     has_alpha_ =
         WebPGetFeatures(source.bytes.data(), source.bytes.size(), &features) == VP8_STATUS_OK &&
         features.has_alpha != 0;
-    if (has_alpha_) header_.notes.emplace_back(alpha_note(alpha_policy(source.profile)));
+    if (has_alpha_) header_.notes.emplace_back(alpha_note(source.alpha_policy()));
   }
 
   std::vector<std::string> decode(const LineSink& sink) const override {
@@ -126,7 +126,7 @@ class WebpDecoder : public ImageDecoder {
     if (decoded == nullptr) {
       throw Error(ErrorKind::unreadable, "webp", "the picture data are damaged or incomplete");
     }
-    const AlphaPolicy policy = has_alpha_ ? alpha_policy(source_.profile) : AlphaPolicy::drop;
+    const AlphaPolicy policy = has_alpha_ ? source_.alpha_policy() : AlphaPolicy::drop;
     ByteBuffer rgb(width * 3 + line_slack);
     std::memset(rgb.data(), 0, rgb.size());
     for (std::size_t y = 0; y < height; ++y) {
