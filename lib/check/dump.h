@@ -25,7 +25,7 @@ struct DumpItem {
 };
 
 struct DumpOptions {
-  std::string map;    // tensor to take as embeddings; empty: the first known name
+  std::string map;  // tensor to take as embeddings; empty: the first known name
   // Stage to take ("block.3", "deepstack.0"; "merger" is "embeddings"): the tensor of that name, or
   // what the known tensor is where neither a record nor the header's `stage` says it. Empty: final
   // embeddings.
