@@ -25,8 +25,11 @@ struct DumpItem {
 };
 
 struct DumpOptions {
-  std::string map;    // tensor to take as embeddings; empty: the first known name
-  std::string stage;  // what the tensor is, where no record says it: "embeddings", "block.3", ...
+  std::string map;  // tensor to take as embeddings; empty: the first known name
+  // Stage to take ("block.3", "deepstack.0"; "merger" is "embeddings"): the tensor of that name, or
+  // what the known tensor is where neither a record nor the header's `stage` says it. Empty: final
+  // embeddings.
+  std::string stage;
   std::int64_t merge_size = 2;  // tokens of a grid where no record gives it
   // Width of a token and deepstack levels where known (from a checkpoint): a tensor of
   // out * (1 + levels) columns is split into embeddings and deepstack.
@@ -49,8 +52,8 @@ class Dump {
   // The vtower record; null for a foreign dump.
   [[nodiscard]] const nlohmann::ordered_json& record() const noexcept { return record_; }
   [[nodiscard]] const std::string& stage() const noexcept { return stage_; }
-  // Items have names of their own: connector hashes or a record's paths. Otherwise they are
-  // matched by their place.
+  // Items have names of their own: connector hashes, or paths of a record or of scripts/dump_hf.py.
+  // Otherwise they are matched by their place.
   [[nodiscard]] bool has_keys() const noexcept { return has_keys_; }
   // "no vtower record: taken as final embeddings", "one item assumed", ...
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }

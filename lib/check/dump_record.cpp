@@ -14,11 +14,32 @@ class RecordReader {
   explicit RecordReader(const DumpSource& source) : source_(source) {}
 
   DumpRecord read(const std::string& text) const {
+    DumpRecord record{parse(text), {}, {}};
+    read_items(record.json, record);
+    return record;
+  }
+
+  // A list of items in the header of another program's dump.
+  DumpRecord read_list(const std::string& text) const {
+    DumpRecord record;
+    read_items(parse("{\"items\": " + text + "}"), record);
+    return record;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    source_.fail(ErrorKind::unreadable, "vtower record: " + what);
+  }
+
+  Json parse(const std::string& text) const {
     const std::string name = source_.path.string() + ": vtower record";
     parse_json_strictly(text, name, "dump", ErrorKind::unreadable);
-    DumpRecord record{Json::parse(text), {}, {}};
-    if (!record.json.contains("items")) return record;
-    const Json& items = record.json["items"];
+    return Json::parse(text);
+  }
+
+  void read_items(const Json& json, DumpRecord& record) const {
+    if (!json.contains("items")) return;
+    const Json& items = json["items"];
     if (!items.is_array()) fail("items is no list");
     for (const Json& entry : items) {
       const std::string where = "items[" + std::to_string(record.items.size()) + "]";
@@ -28,12 +49,6 @@ class RecordReader {
       const std::optional<GridThw>& grid = record.items.back().grid;
       if (!record.merge_size && grid) record.merge_size = merge_size_of(*grid, entry);
     }
-    return record;
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& what) const {
-    source_.fail(ErrorKind::unreadable, "vtower record: " + what);
   }
 
   std::string text_of(const Json& entry, const std::string& where, const char* key) const {
@@ -73,9 +88,11 @@ class RecordReader {
 }  // namespace
 
 DumpRecord read_dump_record(const DumpSource& source) {
-  const auto found = source.metadata.find("vtower");
-  if (found == source.metadata.end()) return {};
-  return RecordReader(source).read(found->second);
+  const RecordReader reader(source);
+  const auto record = source.metadata.find("vtower");
+  if (record != source.metadata.end()) return reader.read(record->second);
+  const auto list = source.metadata.find("vtower_items");
+  return list == source.metadata.end() ? DumpRecord{} : reader.read_list(list->second);
 }
 
 std::vector<std::string> item_keys(const std::vector<DumpRecordItem>& items) {

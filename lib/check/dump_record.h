@@ -18,7 +18,8 @@ struct DumpRecordItem {
 };
 
 struct DumpRecord {
-  nlohmann::ordered_json json;  // null: no vtower record, and nothing below
+  nlohmann::ordered_json json;  // null: no vtower record
+  // Of the record, else of `vtower_items`, which scripts/dump_hf.py writes: path and sha256 alone.
   std::vector<DumpRecordItem> items;
   std::optional<std::int64_t> merge_size;  // from patches and tokens of the items
 };

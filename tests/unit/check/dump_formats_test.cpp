@@ -2,6 +2,7 @@
 #include <cmath>
 #include <random>
 
+#include "array_files.h"
 #include "dump_files.h"
 #include "support/doctest.h"
 #include "support/golden.h"

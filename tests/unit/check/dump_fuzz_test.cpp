@@ -1,6 +1,7 @@
 // Dumps cut and flipped at many places: they open or an Error says why; nothing else comes out.
 #include <random>
 
+#include "array_files.h"
 #include "dump_files.h"
 #include "support/doctest.h"
 #include "support/golden.h"

@@ -273,6 +273,29 @@ TEST_CASE("the record names the items") {
         Keys{"x/a", "y/a#0", "y/a#1"});
 }
 
+TEST_CASE("another program's list of items names them too") {
+  const TempDir folder;
+  const std::filesystem::path path = folder.path() / "a.safetensors";
+  DumpFile file;
+  file.rows("embeddings", {2, 3}).cu({0, 1, 2});
+  DumpFile(file)
+      .header("vtower_items", R"([{"path": "x/a.png", "sha256": "00"}, {"path": "x/b.png"}])")
+      .write(path);
+  const Dump dump = Dump::open(path, {});
+  CHECK(dump.has_keys());
+  CHECK(dump.record().is_null());
+  REQUIRE(dump.find("a.png") != nullptr);
+  CHECK(dump.find("a.png")->input_sha256 == "00");
+  CHECK(notes_say(dump, "no vtower record"));
+  const auto found = [&](const std::string& text) {
+    return outcome(DumpFile(file).header("vtower_items", text).write(path));
+  };
+  CHECK(found(R"([{"path": "a"}])").starts_with("out_of_range: "));
+  for (const char* text : {"", "{}", "7", "[7]", R"([{"path": 7}])", "[], \"items\": []"}) {
+    CHECK(found(text).starts_with("unreadable: "));
+  }
+}
+
 TEST_CASE("the record's merge size goes before the caller's") {
   const TempDir folder;
   const std::filesystem::path path = folder.path() / "a.safetensors";
