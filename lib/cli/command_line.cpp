@@ -36,6 +36,7 @@ CommandLine::CommandLine()
   add("preprocess", "media to raw uint8 patch rows", preprocess);
   add("check", "run several modes, compare them with an independent oracle, name the cause", check);
   add("diff", "compare two dumps, ours or others'", diff);
+  add("selftest", "plant faults into your own run and see that the gate catches them", selftest);
   add("inspect", "what a checkpoint, dump, medium or pixel file is", inspect);
   add("synth", "a random-weight checkpoint of a published or tiny shape", synth);
   add("bench", "timed axes beside ceilings of the same run", bench);

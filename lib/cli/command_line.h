@@ -13,6 +13,7 @@
 #include "cli/exit_code.h"
 #include "cli/inspect.h"
 #include "cli/preprocess.h"
+#include "cli/selftest.h"
 #include "cli/synth.h"
 #include "cli/terminal.h"
 
@@ -34,6 +35,7 @@ class CommandLine {
   EncodeCommand encode;
   CheckCommand check;
   DiffCommand diff;
+  SelftestCommand selftest;
   PreprocessCommand preprocess;
   InspectCommand inspect;
   SynthCommand synth;

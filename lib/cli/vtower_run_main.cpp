@@ -15,6 +15,7 @@ ExitCode run_verb(const CommandLine& line) {
   if (line.verb() == "preprocess") return line.preprocess(terminal);
   if (line.verb() == "check") return line.check(terminal);
   if (line.verb() == "diff") return line.diff(terminal);
+  if (line.verb() == "selftest") return line.selftest(terminal);
   if (line.verb() == "inspect") return line.inspect(terminal);
   if (line.verb() == "synth") return line.synth(terminal);
   return line.bench(terminal);

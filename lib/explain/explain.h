@@ -10,16 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "check/token_rows.h"
 #include "checkpoint/checkpoint.h"
-#include "explain/fault.h"
+#include "explain/fault_search.h"
 #include "explain/media_faults.h"
 #include "explain/planted_tower.h"
 
 namespace vtower::explain {
-
-// Tokens of one item on the faulty side: embeddings, then deepstack levels (none: not compared).
-using ItemRows = std::vector<TokenRows>;
 
 // A faulty side and the pixels it was made from.
 struct Evidence {
@@ -36,16 +32,6 @@ struct ExplainOptions {
   double most_seconds = 600;  // after which no further fault is tried
   std::int64_t most_batch_rows = 32768;  // above: faults of a batch are not tried
   std::function<void(std::size_t done, std::size_t of)> on_progress;
-};
-
-// How far the faulty side is from a fault.
-struct Candidate {
-  std::string id;
-  std::string variant;
-  std::string sentence;
-  double residual = 0;  // worst token error against the fault
-  double pooled = 0;    // the same over all tokens together
-  double limit = 0;     // what rounding allows under the fault; 0: was not measured
 };
 
 struct Explanation {

@@ -151,7 +151,7 @@ std::vector<Fault> media_faults(const std::vector<std::optional<MediaSource>>& s
   const std::int64_t factor = all.front().spec.layout.factor();
   Builder builder(all);
   for (const Resample kernel :
-       {Resample::bilinear, Resample::bicubic, Resample::lanczos, Resample::nearest}) {
+       {Resample::bilinear, Resample::bicubic, Resample::nearest}) {
     if (kernel == own) continue;
     const std::string name(name_of(kernel));
     builder.add("resize_kernel_other", name,
@@ -164,6 +164,15 @@ std::vector<Fault> media_faults(const std::vector<std::optional<MediaSource>>& s
                 });
   }
   Recipe recipe;
+  if (own != Resample::lanczos) {
+    recipe.kernel = Resample::lanczos;
+    recipe.backend = ResizeBackend::pillow;
+    builder.add_still("resize_kernel_other", "lanczos",
+                      "pictures were resized with a lanczos kernel instead of " +
+                          std::string(name_of(own)),
+                      recipe);
+  }
+  recipe = {};
   recipe.antialias = false;
   if (own == Resample::bicubic) {
     builder.add_still("resize_without_antialias", "",
