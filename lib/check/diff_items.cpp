@@ -139,11 +139,15 @@ class Differ {
       return;
     }
     const std::optional<GridThw> grid = a.grid ? a.grid : b.grid;
-    compare(name, "embeddings", grid, a.embeddings, b.embeddings);
+    ItemReport report;
+    report.item = name;
+    report.grid = grid;
+    report.input_sha256 = a.input_sha256.empty() ? b.input_sha256 : a.input_sha256;
+    compare(report, a.embeddings, b.embeddings);
     const std::size_t levels = std::min(a.deepstack.size(), b.deepstack.size());
     for (std::size_t level = 0; level < levels; ++level) {
-      compare(name, "deepstack." + std::to_string(level), grid, a.deepstack[level],
-              b.deepstack[level]);
+      report.tensor = "deepstack." + std::to_string(level);
+      compare(report, a.deepstack[level], b.deepstack[level]);
     }
     if (a.deepstack.size() != b.deepstack.size()) {
       skip(name, "deepstack",
@@ -160,20 +164,18 @@ class Differ {
   PairReport& pair() { return pair_; }
 
  private:
-  void compare(const std::string& item, const std::string& tensor,
-               const std::optional<GridThw>& grid, const TokenRows& a, const TokenRows& b) {
+  // `report` says which tensor of which item.
+  void compare(ItemReport report, const TokenRows& a, const TokenRows& b) {
     const std::string reason = shape_difference(a, b);
-    if (!reason.empty()) return skip(item, tensor, reason);
-    if (a.rows == 0 || a.width == 0) return skip(item, tensor, "no tokens", Verdict::vacuous);
-    ItemReport report;
-    report.item = item;
-    report.tensor = tensor;
-    report.grid = grid;
+    if (!reason.empty()) return skip(report.item, report.tensor, reason);
+    if (a.rows == 0 || a.width == 0) {
+      return skip(report.item, report.tensor, "no tokens", Verdict::vacuous);
+    }
     report.limit = limit(a.dtype, b.dtype);
     report.comparison =
         compare_items(a, b, Scale::smaller, options_.threads, options_.policy.tolerance);
     if (report.comparison.all_zero_a && report.comparison.all_zero_b) {
-      return skip(item, tensor, "all zero on both sides", Verdict::vacuous);
+      return skip(report.item, report.tensor, "all zero on both sides", Verdict::vacuous);
     }
     pair_.items.push_back(std::move(report));
   }

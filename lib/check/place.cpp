@@ -44,7 +44,7 @@ std::vector<Spot> spots_of(std::span<const PlaceItem> items, const PlaceLayout& 
     for (std::size_t token = 0; token < of.errors.size(); ++token) {
       spot.token = static_cast<std::int64_t>(token);
       spot.place = static_cast<std::int64_t>(spots.size());
-      spot.bad = !(of.errors[token] <= of.limit);
+      spot.bad = !(of.errors[token] <= static_cast<float>(of.limit));
       if (spot.on_grid) {
         spot.t = spot.token / (spot.height * spot.width);
         spot.y = spot.token / spot.width % spot.height;
@@ -171,7 +171,7 @@ std::optional<std::string> by_rank(const Spots& spots, std::span<const PlaceItem
 
 // Infinite for what is not finite, and for any error where none is allowed.
 double share_of_limit(const ItemReport& item) {
-  const double share = token_error(item.comparison.worst_error, item.limit);
+  const double share = item.used();
   return std::isnan(share) ? std::numeric_limits<double>::infinity() : share;
 }
 

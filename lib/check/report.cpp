@@ -16,6 +16,14 @@ std::string_view to_string(Verdict verdict) noexcept {
   return "unknown";
 }
 
+std::int64_t ItemReport::tokens_beyond() const noexcept {
+  // Errors are kept as float32; the worst one is known better.
+  const auto beyond =
+      std::count_if(comparison.errors.begin(), comparison.errors.end(),
+                    [most = static_cast<float>(limit)](float error) { return !(error <= most); });
+  return beyond == 0 && !comparison.within(limit) ? 1 : beyond;
+}
+
 Verdict verdict_of(const PairReport& pair) {
   for (const ItemReport& item : pair.items) {
     if (!item.passes()) return Verdict::differ;

@@ -26,12 +26,15 @@ struct ItemReport {
   ItemComparison comparison;
   double limit = 0;
   std::optional<double> floor;  // what rounding alone can make, where it was measured
+  std::string input_sha256;     // of the input's bytes, where it is known
 
   [[nodiscard]] bool passes() const noexcept {
     return comparison.within(limit) && comparison.beyond == 0;
   }
-  // Share of the limit that is used; NaN where a token is not finite.
-  [[nodiscard]] double used() const noexcept { return comparison.worst_error / limit; }
+  // Share of the limit that is used; NaN where a token is not finite, infinite where none is
+  // allowed.
+  [[nodiscard]] double used() const noexcept { return token_error(comparison.worst_error, limit); }
+  [[nodiscard]] std::int64_t tokens_beyond() const noexcept;
 };
 
 // What one side alone has, or both have in ways that cannot be compared.

@@ -5,7 +5,11 @@
 #include <numeric>
 
 #include "check/place.h"
+#include "check/report_json.h"
+#include "check/report_junit.h"
+#include "check/report_text.h"
 #include "cli/progress_line.h"
+#include "core/file.h"
 
 namespace vtower::cli {
 namespace {
@@ -255,6 +259,12 @@ ExitCode code_of(const Report& report) {
   return ExitCode::differ;
 }
 
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
 // differ before not_comparable before vacuous before agree; no pair at all is vacuous.
 Verdict verdict_of_all(const std::vector<PairReport>& pairs) {
   for (const Verdict verdict : {Verdict::differ, Verdict::not_comparable, Verdict::vacuous}) {
@@ -273,18 +283,16 @@ ExitCode finish(Report report, std::vector<ExitCode> others, const JudgeArgument
   others.push_back(code_of(report));
   const ExitCode code = worst(others);
   report.exit_code = static_cast<int>(code);
-  (void)arguments;
-  terminal.say(std::string(to_string(report.verdict)) + " " + std::to_string(report.exit_code));
-  for (const PairReport& pair : report.pairs) {
-    terminal.say(pair.a + ": " + std::string(to_string(pair.verdict)) + " " + pair.reason + " k " +
-                 std::to_string(pair.smallest_k.value_or(-1)));
-    for (const std::string& note : pair.notes) terminal.say("   " + note);
-    for (const SkippedItem& s : pair.skipped) terminal.say("   skipped " + s.item + s.tensor + s.reason);
-    for (const ItemReport& i : pair.items) terminal.say("   " + i.item + " " + i.tensor + " " + std::to_string(i.comparison.worst_error) + " of " + std::to_string(i.limit));
+  if (report.next_steps.empty()) report.next_steps = usual_next_steps(report);
+  if (!arguments.junit.empty()) write_text(arguments.junit, to_junit(report));
+  if (terminal.format == ReportFormat::text && !terminal.quiet) {
+    terminal.out << to_text(report) << std::flush;
   }
-  if (report.cause) terminal.say(report.cause->id + ": " + report.cause->sentence + " in " + report.cause->side);
-  for (const std::string& note : report.notes) terminal.say(note);
-  for (const std::string& note : report.not_run) terminal.say("not run: " + note);
+  for (const auto& failure : report.failed) {
+    terminal.complain(failure.value("path", "") + ": " + failure.value("message", ""));
+  }
+  for (const std::string& mode : report.not_run) terminal.complain(mode);
+  terminal.report(to_json(report));
   return code;
 }
 

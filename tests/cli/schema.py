@@ -21,6 +21,8 @@ def errors(value, schema, root=None, path="$"):
     """Yields a line for each violation."""
     root = root or schema
     number = has_type(value, "number")
+    # Keywords say nothing of values of another type than theirs.
+    members = value if isinstance(value, dict) else {}
     for keyword, rule in schema.items():
         if keyword in ANNOTATIONS:
             continue
@@ -37,24 +39,25 @@ def errors(value, schema, root=None, path="$"):
             if value != rule:
                 yield f"{path}: {value!r} is not {rule!r}"
         elif keyword == "required":
-            yield from (f"{path}: {key} is missing" for key in rule if key not in value)
+            if isinstance(value, dict):
+                yield from (f"{path}: {key} is missing" for key in rule if key not in value)
         elif keyword == "properties":
-            for key in value.keys() & rule.keys():
+            for key in members.keys() & rule.keys():
                 yield from errors(value[key], rule[key], root, f"{path}.{key}")
         elif keyword == "additionalProperties":
-            for key in value.keys() - schema.get("properties", {}).keys():
+            for key in members.keys() - schema.get("properties", {}).keys():
                 if rule is False:
                     yield f"{path}: {key} is not known"
                 else:
                     yield from errors(value[key], rule, root, f"{path}.{key}")
         elif keyword == "items":
-            for i, entry in enumerate(value):
+            for i, entry in enumerate(value if isinstance(value, list) else []):
                 yield from errors(entry, rule, root, f"{path}[{i}]")
         elif keyword in ("minItems", "minLength"):
-            if len(value) < rule:
+            if isinstance(value, (list, str)) and len(value) < rule:
                 yield f"{path}: shorter than {rule}"
         elif keyword == "maxItems":
-            if len(value) > rule:
+            if isinstance(value, list) and len(value) > rule:
                 yield f"{path}: longer than {rule}"
         elif keyword == "pattern":
             if isinstance(value, str) and not re.search(rule, value):
