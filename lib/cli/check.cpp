@@ -9,6 +9,7 @@
 #include "cli/check_runs.h"
 #include "cli/file_source.h"
 #include "cli/judgement.h"
+#include "cli/report_output.h"
 #include "core/error.h"
 
 namespace vtower::cli {
@@ -245,7 +246,8 @@ ExitCode CheckCommand::operator()(const Terminal& terminal) const {
   report.failed = to_json(failures.everywhere);
   add_lost_items(report, failures);
   compare_ledgers(report, input.runs);
-  return finish(std::move(report), std::move(codes), judge, terminal);
+  conclude(report, std::move(codes));
+  return show(report, judge, terminal);
 }
 
 }  // namespace vtower::cli

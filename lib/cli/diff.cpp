@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
-#include "check/algebra.h"
-#include "check/diff_items.h"
-#include "check/place.h"
 #include "check/record_differences.h"
 #include "cli/diff_pixels.h"
 #include "cli/judgement.h"
+#include "cli/plain_diff.h"
+#include "cli/report_output.h"
 #include "cli/run_arguments.h"
 #include "core/error.h"
 
@@ -68,36 +67,21 @@ JudgedRun run_of(const std::shared_ptr<const Dump>& dump, const DiffPixels& pixe
           dump->record().is_object()};
 }
 
-// Items that only the comparison of both files can speak of: those without pixels.
-void keep_unjudged(PairReport& pair, const std::vector<JudgedRun>& runs, const Dump& a) {
+// Of both files against each other only what has no pixels to judge it by stays a pair.
+void keep_unjudged(Report& report, PairReport pair, const std::vector<JudgedRun>& runs) {
+  const JudgedRun& a = runs.front();
   const auto judged = [&](const std::string& key) {
-    for (const auto& place : runs.front().place) {
-      if (place && a.items()[*place].key == key) return true;
-    }
-    return false;
+    return std::any_of(a.place.begin(), a.place.end(), [&](const auto& place) {
+      return place && a.dump->items()[*place].key == key;
+    });
   };
   std::erase_if(pair.items, [&](const ItemReport& item) { return judged(item.item); });
-  if (pair.verdict == Verdict::vacuous) return;
-  const bool nothing = pair.items.empty() && pair.skipped.empty();
-  pair.verdict = nothing ? Verdict::agree : verdict_of(pair);
-}
-
-// What turns A into B, of the items that are beyond the limit.
-void add_algebra(Report& report, const Dump& a, const Dump& b, const Policy& policy, int threads) {
-  const bool keys = a.has_keys() && b.has_keys();
-  std::vector<AlgebraItem> items;
-  for (std::size_t i = 0; i < a.items().size(); ++i) {
-    const DumpItem& left = a.items()[i];
-    const DumpItem* right = keys                  ? b.find(left.key)
-                            : i < b.items().size() ? &b.items()[i]
-                                                   : nullptr;
-    if (right == nullptr || right->embeddings.width != left.embeddings.width) continue;
-    items.push_back({left.key, left.embeddings, right->embeddings});
+  if (!pair.items.empty() || !pair.skipped.empty()) {
+    pair.verdict = verdict_of(pair);
+    report.pairs.push_back(std::move(pair));
+    return;
   }
-  const AlgebraOptions options{policy.limit(a.dtype(), b.dtype()), threads};
-  for (const AlgebraFinding& finding : find_algebra(items, options)) {
-    report.algebra.push_back(finding.sentence);
-  }
+  report.notes.insert(report.notes.begin(), pair.notes.begin(), pair.notes.end());
 }
 
 }  // namespace
@@ -114,31 +98,26 @@ ExitCode DiffCommand::operator()(const Terminal& terminal) const {
                 "tower on what went in");
   }
   const DumpOptions options = dump_options(*this, opened);
-  const auto first = std::make_shared<const Dump>(Dump::open(a, options));
-  const auto second = std::make_shared<const Dump>(Dump::open(b, options));
-  PairReport pair = to_report(diff_items(*first, *second, {policy, thread_number}), a, b);
-  Report report;
-  if (opened && pair.verdict != Verdict::vacuous) {
+  const OpenedDumps dumps = open_dumps(a, b, options);
+  Report report = plain_diff(dumps, policy, thread_number);
+  if (opened && report.pairs.front().verdict != Verdict::vacuous) {
+    PairReport unjudged = std::move(report.pairs.front());
+    const std::vector<std::string> algebra = std::move(report.algebra);
     const DiffPixels went_in = read_diff_pixels(pixels, *opened);
     JudgementInput input{*opened, {}, {}, thread_number};
     for (const PixelItem& item : went_in.items) input.items.names.push_back(item.name);
     input.items.load = [&](std::size_t i) { return went_in.items[i].load(); };
     input.items.media = [&](std::size_t i) { return went_in.items[i].media; };
     const c10::Device on = device_of(device);
-    input.runs = {run_of(first, went_in, on), run_of(second, went_in, on)};
+    input.runs = {run_of(dumps.a, went_in, on), run_of(dumps.b, went_in, on)};
     report = judged(input, judge, terminal);
-    for (const std::string& note : went_in.notes) report.notes.push_back(note);
-    keep_unjudged(pair, input.runs, *first);
-  } else {
-    report.policy = policy.to_json();
+    report.command = "diff";
+    report.algebra = algebra;
+    report.notes.insert(report.notes.end(), went_in.notes.begin(), went_in.notes.end());
+    keep_unjudged(report, std::move(unjudged), input.runs);
   }
-  report.command = "diff";
-  if (pair.verdict == Verdict::differ || pair.verdict == Verdict::not_comparable) {
-    add_algebra(report, *first, *second, policy, thread_number);
-  }
-  report.pairs.push_back(std::move(pair));
-  if (!report.worst) report.worst = worst_of(report.pairs, {}, {});
-  return finish(std::move(report), {}, judge, terminal);
+  conclude(report, {});
+  return show(report, judge, terminal);
 }
 
 }  // namespace vtower::cli

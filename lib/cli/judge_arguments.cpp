@@ -3,6 +3,19 @@
 namespace vtower::cli {
 
 void JudgeArguments::add_to(CLI::App& app) {
+  add_limits_to(app);
+  app.add_flag("!--no-explain", explain, "do not look for the cause of a difference")
+      ->group("Limits");
+  app.add_option("--explain-seconds", explain_seconds, "most time for the search for a cause [600]")
+      ->check(CLI::PositiveNumber)
+      ->option_text("S")
+      ->group("Limits");
+  app.add_option("--html", html, "also write the report as one self-contained page")
+      ->option_text("FILE")
+      ->group("Output");
+}
+
+void JudgeArguments::add_limits_to(CLI::App& app) {
   app.add_option("--policy", policy, "tolerance policy [configs/default.json]")
       ->option_text("FILE")
       ->group("Limits");
@@ -19,16 +32,7 @@ void JudgeArguments::add_to(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->option_text("X")
       ->group("Limits");
-  app.add_flag("!--no-explain", explain, "do not look for the cause of a difference")
-      ->group("Limits");
-  app.add_option("--explain-seconds", explain_seconds, "most time for the search for a cause [600]")
-      ->check(CLI::PositiveNumber)
-      ->option_text("S")
-      ->group("Limits");
   app.add_option("--junit", junit, "also write the report as JUnit XML")
-      ->option_text("FILE")
-      ->group("Output");
-  app.add_option("--html", html, "also write the report as one self-contained page")
       ->option_text("FILE")
       ->group("Output");
 }

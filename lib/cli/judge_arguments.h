@@ -21,6 +21,8 @@ struct JudgeArguments {
   std::string html;
 
   void add_to(CLI::App& app);
+  // Without those that need a tower.
+  void add_limits_to(CLI::App& app);
 
   // The policy under the options. Throws Error as Policy does: one that is looser than the default
   // has to say why, in a file.

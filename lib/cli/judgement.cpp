@@ -5,11 +5,7 @@
 #include <numeric>
 
 #include "check/place.h"
-#include "check/report_json.h"
-#include "check/report_junit.h"
-#include "check/report_text.h"
 #include "cli/progress_line.h"
-#include "core/file.h"
 
 namespace vtower::cli {
 namespace {
@@ -245,55 +241,6 @@ Report judged(const JudgementInput& input, const JudgeArguments& arguments,
   report.worst = worst_of(report.pairs, place_layout(input.checkpoint), ranks_of(input));
   if (arguments.explain) explain_pairs(report, input, arguments, terminal);
   return report;
-}
-
-namespace {
-
-ExitCode code_of(const Report& report) {
-  switch (report.verdict) {
-    case Verdict::agree: return ExitCode::ok;
-    case Verdict::differ: return report.cause ? ExitCode::differ_named : ExitCode::differ;
-    case Verdict::not_comparable: return ExitCode::not_comparable;
-    case Verdict::vacuous: return ExitCode::vacuous;
-  }
-  return ExitCode::differ;
-}
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
-// differ before not_comparable before vacuous before agree; no pair at all is vacuous.
-Verdict verdict_of_all(const std::vector<PairReport>& pairs) {
-  for (const Verdict verdict : {Verdict::differ, Verdict::not_comparable, Verdict::vacuous}) {
-    for (const PairReport& pair : pairs) {
-      if (pair.verdict == verdict) return verdict;
-    }
-  }
-  return pairs.empty() ? Verdict::vacuous : Verdict::agree;
-}
-
-}  // namespace
-
-ExitCode finish(Report report, std::vector<ExitCode> others, const JudgeArguments& arguments,
-                const Terminal& terminal) {
-  report.verdict = verdict_of_all(report.pairs);
-  others.push_back(code_of(report));
-  const ExitCode code = worst(others);
-  report.exit_code = static_cast<int>(code);
-  if (report.next_steps.empty()) report.next_steps = usual_next_steps(report);
-  if (!arguments.junit.empty()) write_text(arguments.junit, to_junit(report));
-  if (terminal.format == ReportFormat::text && !terminal.quiet) {
-    terminal.out << to_text(report) << std::flush;
-  }
-  for (const auto& failure : report.failed) {
-    terminal.complain(failure.value("path", "") + ": " + failure.value("message", ""));
-  }
-  for (const std::string& mode : report.not_run) terminal.complain(mode);
-  terminal.report(to_json(report));
-  return code;
 }
 
 }  // namespace vtower::cli

@@ -9,7 +9,6 @@
 #include "check/dump.h"
 #include "check/report.h"
 #include "checkpoint/checkpoint.h"
-#include "cli/exit_code.h"
 #include "cli/judge_arguments.h"
 #include "cli/terminal.h"
 #include "explain/judge.h"
@@ -32,14 +31,9 @@ struct JudgementInput {
   int threads = 1;
 };
 
-// Pairs, verdict, worst token and, unless the options say no, the cause. The exit code is left to
-// finish(). Shows progress.
+// Pairs, verdict, worst token and, unless the options say no, the cause. Not concluded. Shows
+// progress.
 Report judged(const JudgementInput& input, const JudgeArguments& arguments,
               const Terminal& terminal);
-
-// Sets verdict and exit code of `report` from its pairs, cause, `failed` and `others`, writes what
-// the options ask for, prints, and returns the code.
-ExitCode finish(Report report, std::vector<ExitCode> others, const JudgeArguments& arguments,
-                const Terminal& terminal);
 
 }  // namespace vtower::cli
