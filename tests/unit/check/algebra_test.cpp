@@ -1,7 +1,7 @@
 #include "check/algebra.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <deque>
 #include <functional>
 #include <numeric>
@@ -262,7 +262,7 @@ TEST_CASE("many rows are matched in bounded time") {
   std::shuffle(order.begin(), order.end(), random);
   Pairs pairs(DType::bf16);
   pairs.add(x, rows_of(x, order));
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the processor: others may use it too
   CHECK(pairs.sentence(3e-2).starts_with("rows of item a.png permuted"));
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
+  CHECK(std::clock() - start < 20 * CLOCKS_PER_SEC);
 }
