@@ -221,8 +221,8 @@ ExitCode CheckCommand::operator()(const Terminal& terminal) const {
   const Inputs inputs = inputs_of(source, unreadable);
   JudgementInput input{checkpoint,
                        {inputs.names,
-                        [&](std::size_t i) { return patches_of(source, inputs.places[i]); },
-                        [&](std::size_t i) { return source.media(inputs.places[i]); }},
+                        [&](std::size_t i) { return patches_of(source, inputs.places[i]); }},
+                       [&](std::size_t i) { return source.media(inputs.places[i]); },
                        {},
                        threads};
   std::vector<std::string> not_run;

@@ -104,10 +104,10 @@ ExitCode DiffCommand::operator()(const Terminal& terminal) const {
     PairReport unjudged = std::move(report.pairs.front());
     const std::vector<std::string> algebra = std::move(report.algebra);
     const DiffPixels went_in = read_diff_pixels(pixels, *opened);
-    JudgementInput input{*opened, {}, {}, thread_number};
+    JudgementInput input{*opened, {}, {}, {}, thread_number};
     for (const PixelItem& item : went_in.items) input.items.names.push_back(item.name);
     input.items.load = [&](std::size_t i) { return went_in.items[i].load(); };
-    input.items.media = [&](std::size_t i) { return went_in.items[i].media; };
+    input.media = [&](std::size_t i) { return went_in.items[i].media; };
     const c10::Device on = device_of(device);
     input.runs = {run_of(dumps.a, went_in, on), run_of(dumps.b, went_in, on)};
     report = judged(input, judge, terminal);

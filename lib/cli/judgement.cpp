@@ -90,7 +90,6 @@ explain::Explanation explained(const JudgementInput& input, const JudgedRun& run
   for (std::size_t i = 0; i < items.size(); ++i) {
     evidence.items.push_back(&pixels[i]);
     evidence.rows.push_back(rows_of(run, items[i]));
-    evidence.media.push_back(input.items.media ? input.items.media(items[i]) : std::nullopt);
   }
   for (const std::size_t item : failing) {
     const auto found = std::find(items.begin(), items.end(), item);
@@ -98,6 +97,13 @@ explain::Explanation explained(const JudgementInput& input, const JudgedRun& run
       evidence.failing.push_back(static_cast<std::size_t>(found - items.begin()));
     }
   }
+  evidence.media_faults = [&](const std::vector<std::size_t>& few) {
+    std::vector<std::optional<explain::MediaSource>> sources;
+    for (const std::size_t item : few) {
+      sources.push_back(input.media ? input.media(items[item]) : std::nullopt);
+    }
+    return explain::media_faults(sources);
+  };
   ProgressLine progress(terminal, "faults tried on " + run.name);
   explain::ExplainOptions options;
   options.k = arguments.resolved().k;

@@ -12,6 +12,7 @@
 #include "cli/judge_arguments.h"
 #include "cli/terminal.h"
 #include "explain/judge.h"
+#include "explain/media_faults.h"
 
 namespace vtower::cli {
 
@@ -27,6 +28,8 @@ struct JudgedRun {
 struct JudgementInput {
   const Checkpoint& checkpoint;
   explain::JudgedItems items;
+  // The file behind an item, where there is one. May be empty.
+  std::function<std::optional<explain::MediaSource>(std::size_t item)> media;
   std::vector<JudgedRun> runs;
   int threads = 1;
 };

@@ -7,6 +7,7 @@
 #include "cli/progress_line.h"
 #include "cli/record.h"
 #include "core/error.h"
+#include "explain/media_faults.h"
 #include "explain/selftest.h"
 
 namespace vtower::cli {
@@ -102,7 +103,7 @@ ExitCode SelftestCommand::operator()(const Terminal& terminal) const {
   } else {
     ProgressLine progress(terminal, "faults planted");
     found = explain::run_selftest(
-        checkpoint, run.placement(checkpoint), inputs.items, inputs.media,
+        checkpoint, run.placement(checkpoint), inputs.items, explain::media_faults(inputs.media),
         {tested, threads,
          [&](std::size_t done, std::size_t of) { progress.update(done, of); }});
   }

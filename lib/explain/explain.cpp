@@ -87,11 +87,7 @@ Explanation Explainer::explain(const Evidence& evidence) const {
   FaultSearch search(run_, wide_, batch_of(evidence, few), options_.k, options_.threads, Keep::no);
   const std::vector<ItemRows> side = rows_of(evidence, few);
   try_all(search, side, faults_of(search.batch()), false);
-  std::vector<std::optional<MediaSource>> media;
-  for (const std::size_t item : few) {
-    media.push_back(item < evidence.media.size() ? evidence.media[item] : std::nullopt);
-  }
-  try_all(search, side, media_faults(media), false);
+  if (evidence.media_faults) try_all(search, side, evidence.media_faults(few), false);
   Settled settled = settle(std::move(candidates));
   result.fits = std::move(settled.fits);
   result.runner_up = std::move(settled.runner_up);

@@ -12,7 +12,6 @@
 
 #include "checkpoint/checkpoint.h"
 #include "explain/fault_search.h"
-#include "explain/media_faults.h"
 #include "explain/planted_tower.h"
 
 namespace vtower::explain {
@@ -23,7 +22,8 @@ struct Evidence {
   std::vector<ItemRows> rows;            // of each item
   std::vector<std::size_t> failing;      // the worst first; at least one
   bool whole_batch = true;               // `items` is all that shared a call
-  std::vector<std::optional<MediaSource>> media;  // of each item; may be empty
+  // Faults of how these items became pixels (media_faults.h); may be empty.
+  std::function<std::vector<Fault>(const std::vector<std::size_t>& items)> media_faults;
 };
 
 struct ExplainOptions {

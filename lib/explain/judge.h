@@ -24,8 +24,6 @@ struct Side {
 struct JudgedItems {
   std::vector<std::string> names;
   std::function<RawPatches(std::size_t item)> load;  // may decode anew each time
-  // The file behind an item, where there is one. May be empty.
-  std::function<std::optional<MediaSource>(std::size_t item)> media;
 };
 
 struct JudgeOptions {

@@ -1,8 +1,12 @@
 #include "explain/planted_tower.h"
 
+#include <ATen/ops/cat.h>
 #include <c10/core/InferenceMode.h>
 
+#include <cassert>
 #include <utility>
+
+#include "engine/graph_runner.h"
 
 namespace vtower::explain {
 namespace {
@@ -64,6 +68,27 @@ PlantedEmbeddings PlantedTower::encode(const Fault& fault, const RawPatches& bat
                           fault.plan || fault.trace;
   Tensors tensors = tower_runs ? run(fault, batch) : sound.tensors();
   return PlantedEmbeddings(fault.output ? fault.output(tensors) : std::move(tensors));
+}
+
+PlantedEmbeddings PlantedTower::encode_in_graph(const Fault& fault, const RawPatches& batch) const {
+  assert(!fault.pixels && !fault.plan && !fault.trace && !fault.output);
+  const VisionTower tower = tower_with(fault);
+  const std::int64_t group = batch.layout().merge_size * batch.layout().merge_size;
+  const std::int64_t budget = (batch.rows() + 2 * group - 1) / group * group;  // with padding
+  GraphRecord record;
+  const auto runner =
+      make_graph_runner(tower, {BudgetLadder({budget}, group), Poison::on}, record);
+  (void)runner->run(batch.slice(0, 1), StageTrace());
+  Tensors tensors;
+  for (const ItemEmbeddings& item : runner->run(batch, StageTrace())) {
+    tensors.resize(1 + item.deepstack.size());
+    const auto add = [](at::Tensor& all, const at::Tensor& rows) {
+      all = all.defined() ? at::cat({all, rows.cpu()}) : rows.cpu();
+    };
+    add(tensors[0], item.embeddings);
+    for (std::size_t j = 0; j < item.deepstack.size(); ++j) add(tensors[j + 1], item.deepstack[j]);
+  }
+  return PlantedEmbeddings(std::move(tensors));
 }
 
 }  // namespace vtower::explain

@@ -40,11 +40,13 @@ class PlantedTower {
 
   [[nodiscard]] const Placement& placement() const noexcept { return placement_; }
 
-  // A tower of a fault that lies in norm, arithmetic or weights: what a graph can be captured over.
-  // Only lib/explain calls it; its runs come back as PlantedEmbeddings through planted_graph.h.
-  [[nodiscard]] VisionTower tower_with(const Fault& fault) const;
+  // The batch replayed by a CUDA graph captured over the faulty tower, after another batch went
+  // through the same graph. The fault must lie in norm, arithmetic or weights (asserted). Throws
+  // Error{mode_unavailable} where the tower is not on a GPU.
+  [[nodiscard]] PlantedEmbeddings encode_in_graph(const Fault& fault, const RawPatches& batch) const;
 
  private:
+  [[nodiscard]] VisionTower tower_with(const Fault& fault) const;
   [[nodiscard]] Tensors run(const Fault& fault, const RawPatches& batch) const;
 
   Checkpoint checkpoint_;

@@ -1,6 +1,7 @@
 #include "explain/selftest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "explain/explain.h"
@@ -103,7 +104,7 @@ Placement wider(const Placement& placement) {
 
 Selftest run_selftest(const Checkpoint& checkpoint, const Placement& placement,
                       const std::vector<RawPatches>& items,
-                      const std::vector<std::optional<MediaSource>>& media,
+                      std::vector<Fault> more,
                       const SelftestOptions& options) {
   constexpr double weakest = 1.0 / (1 << 30);
   const Gate gate(checkpoint, placement, items, options);
@@ -115,7 +116,7 @@ Selftest run_selftest(const Checkpoint& checkpoint, const Placement& placement,
                      Keep::yes);
   std::vector<Fault> faults = catalogue(
       {checkpoint.vision(), checkpoint.preprocessor().norm, search.batch().grids()});
-  for (Fault& fault : media_faults(media)) faults.push_back(std::move(fault));
+  std::move(more.begin(), more.end(), std::back_inserter(faults));
 
   Selftest result;
   result.sound_passes = gate.used(search.sound()) <= 1;

@@ -10,7 +10,6 @@
 #include "check/policy.h"
 #include "checkpoint/checkpoint.h"
 #include "explain/fault_search.h"
-#include "explain/media_faults.h"
 
 namespace vtower::explain {
 
@@ -48,10 +47,11 @@ struct Selftest {
   bool sound_passes = false;
 };
 
-// `items`: one item each, run as one batch; `media`: the files behind them, may be empty.
+// `items`: one item each, run as one batch; `more`: faults beside the catalogue's, of how the items
+// became pixels.
 Selftest run_selftest(const Checkpoint& checkpoint, const Placement& placement,
                       const std::vector<RawPatches>& items,
-                      const std::vector<std::optional<MediaSource>>& media,
+                      std::vector<Fault> more,
                       const SelftestOptions& options);
 
 }  // namespace vtower::explain
