@@ -199,13 +199,14 @@ ExitCode CheckCommand::operator()(const Terminal& terminal) const {
   const Checkpoint checkpoint = Checkpoint::open(run.checkpoint);
   const int threads = run.apply_threads();
   const PixelSpec spec = media.apply_to(checkpoint.preprocessor().pixels);
-  const FileSource source(media.paths(), spec, media.options, threads);
+  const std::vector<fs::path> files = media.paths();
+  const FileSource source(files, spec, media.options, threads);
   const RunFolder folder(keep);
 
   // Runs first.
   std::vector<FinishedRun> finished;
   for (const ModeSpec& mode : specs) {
-    for (FinishedRun& one : run_mode(*this, mode, folder.path(), terminal)) {
+    for (FinishedRun& one : run_mode(*this, mode, files, folder.path(), terminal)) {
       finished.push_back(std::move(one));
     }
   }

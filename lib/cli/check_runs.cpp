@@ -52,14 +52,14 @@ std::vector<ItemFailure> failures_of(const std::vector<ItemResult>& items) {
 // The passes of one mode in this process.
 class ModePasses {
  public:
-  ModePasses(const CheckCommand& command, const ModeSpec& spec, const fs::path& folder,
-             const Terminal& terminal)
+  ModePasses(const CheckCommand& command, const ModeSpec& spec,
+             const std::vector<fs::path>& inputs, const fs::path& folder, const Terminal& terminal)
       : encode_{arguments(command, spec), {}, command.media, {}, {}},
         checkpoint_(Checkpoint::open(command.run.checkpoint)),
         threads_(command.run.apply_threads()),
         mode_(encode_.run, checkpoint_, threads_),
         pixels_(command.media.apply_to(checkpoint_.preprocessor().pixels)),
-        source_(command.media.paths(), pixels_, command.media.options, threads_),
+        source_(inputs, pixels_, command.media.options, threads_),
         folder_(folder),
         terminal_(terminal) {}
 
@@ -159,14 +159,14 @@ std::vector<std::string> shared_options(const CLI::App& given) {
 }
 
 std::vector<FinishedRun> run_dp(const CheckCommand& command, const ModeSpec& spec,
-                                const fs::path& folder) {
+                                const std::vector<fs::path>& inputs, const fs::path& folder) {
   const int ranks = command.dp.ranks.value_or(2);
   FinishedRun finished{spec.name + ", " + std::to_string(ranks) + " ranks",
                        folder / file_name(spec.name), {}, {}, std::nullopt};
   const fs::path list = folder / (file_name(spec.name) + ".list");
   {
     std::ofstream out(list, std::ios::binary);
-    for (const fs::path& path : command.media.paths()) out << path.string() << '\0';
+    for (const fs::path& path : inputs) out << path.string() << '\0';
   }
   std::vector<std::string> arguments{"encode",   command.run.checkpoint, "@" + list.string(),
                                      "-0",       "--mode",               "dp",
@@ -210,10 +210,11 @@ std::vector<FinishedRun> run_dp(const CheckCommand& command, const ModeSpec& spe
 }  // namespace
 
 std::vector<FinishedRun> run_mode(const CheckCommand& command, const ModeSpec& spec,
-                                  const fs::path& folder, const Terminal& terminal) {
+                                  const std::vector<fs::path>& inputs, const fs::path& folder,
+                                  const Terminal& terminal) {
   try {
-    if (spec.mode == Mode::dp) return run_dp(command, spec, folder);
-    return ModePasses(command, spec, folder, terminal).run(spec.name);
+    if (spec.mode == Mode::dp) return run_dp(command, spec, inputs, folder);
+    return ModePasses(command, spec, inputs, folder, terminal).run(spec.name);
   } catch (const std::exception&) {
     const Stop stop = current_stop();
     // What is wrong with the command line or the checkpoint is not the mode's.

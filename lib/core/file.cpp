@@ -39,6 +39,10 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     if (mapped == MAP_FAILED) {
       const int why = errno;
       ::close(descriptor);
+      if (why == ENOMEM) {
+        throw Error(ErrorKind::memory, "file",
+                    path.string() + ": no memory to map its " + std::to_string(size_) + " bytes");
+      }
       refuse(path, std::string("cannot be mapped: ") + std::strerror(why));
     }
     data_ = static_cast<const std::uint8_t*>(mapped);
