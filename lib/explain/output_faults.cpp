@@ -133,6 +133,20 @@ void add_stale_rows(std::vector<Fault>& faults, const std::vector<std::int64_t>&
   }
 }
 
+// The tail of every item was never written.
+void add_unwritten_rows(std::vector<Fault>& faults, const std::vector<std::int64_t>& counts) {
+  for (const std::int64_t share : {2, 4, 8}) {
+    faults.push_back(moved("rows_stale", "zero-last-" + std::to_string(share) + "th",
+                           "the last rows of each item were never written",
+                           item_by_item(counts, [share](const at::Tensor& tokens, std::size_t) {
+                             at::Tensor cut = tokens.clone();
+                             const std::int64_t tail = tokens.size(0) / share;
+                             cut.narrow(0, tokens.size(0) - tail, tail).zero_();
+                             return cut;
+                           })));
+  }
+}
+
 }  // namespace
 
 std::vector<Fault> output_faults(const Setting& setting) {
@@ -153,6 +167,13 @@ std::vector<Fault> output_faults(const Setting& setting) {
   }
   add_item_orders(faults, counts);
   add_stale_rows(faults, counts);
+  faults.push_back(moved("layout_transposed", "",
+                         "each item's values were read column by column: a result that was not "
+                         "contiguous",
+                         item_by_item(counts, [](const at::Tensor& tokens, std::size_t) {
+                           return tokens.t().contiguous().view_as(tokens);
+                         })));
+  add_unwritten_rows(faults, counts);
   const bool clips = std::any_of(setting.grids.begin(), setting.grids.end(),
                                  [](const GridThw& grid) { return grid.t > 1; });
   for (const std::int64_t by : {1, -1}) {
