@@ -241,6 +241,11 @@ ExitCode CheckCommand::operator()(const Terminal& terminal) const {
     input.runs.push_back(
         golden_run(against, run.placement(checkpoint), input.runs, source, inputs));
   }
+  for (const auto& [name, path] : judge.named_dumps()) {
+    auto dump = std::make_shared<const Dump>(Dump::open(path, {}));
+    auto places = places_in(*dump, source, inputs);
+    input.hypotheses.push_back({name, std::move(dump), {}, std::move(places), true});
+  }
   Report report = judged(input, judge, terminal);
   report.command = "check";
   report.not_run = std::move(not_run);

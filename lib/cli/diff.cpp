@@ -109,6 +109,11 @@ ExitCode DiffCommand::operator()(const Terminal& terminal) const {
     input.items.load = [&](std::size_t i) { return went_in.items[i].load(); };
     input.media = [&](std::size_t i) { return went_in.items[i].media; };
     const c10::Device on = device_of(device);
+    for (const auto& [name, path] : judge.named_dumps()) {
+      const auto dump = std::make_shared<const Dump>(Dump::open(path, options));
+      input.hypotheses.push_back(run_of(dump, went_in, on));
+      input.hypotheses.back().name = name;
+    }
     input.runs = {run_of(dumps.a, went_in, on), run_of(dumps.b, went_in, on)};
     report = judged(input, judge, terminal);
     report.command = "diff";

@@ -1,5 +1,7 @@
 #include "cli/judge_arguments.h"
 
+#include "core/error.h"
+
 namespace vtower::cli {
 
 void JudgeArguments::add_to(CLI::App& app) {
@@ -9,6 +11,10 @@ void JudgeArguments::add_to(CLI::App& app) {
   app.add_option("--explain-seconds", explain_seconds, "most time for the search for a cause [600]")
       ->check(CLI::PositiveNumber)
       ->option_text("S")
+      ->group("Limits");
+  app.add_option("--hypothesis", hypotheses,
+                 "a run of your own to try as a cause, as often as needed")
+      ->option_text("NAME=DUMP")
       ->group("Limits");
   app.add_option("--html", html, "also write the report as one self-contained page")
       ->option_text("FILE")
@@ -44,6 +50,18 @@ Policy JudgeArguments::resolved() const {
   if (atol || rtol) resolved.tolerance = ValueTolerance{atol.value_or(0), rtol.value_or(0)};
   resolved.check("options");
   return resolved;
+}
+
+std::vector<std::pair<std::string, std::string>> JudgeArguments::named_dumps() const {
+  std::vector<std::pair<std::string, std::string>> named;
+  for (const std::string& text : hypotheses) {
+    const std::size_t at = text.find('=');
+    if (at == 0 || at == std::string::npos || at + 1 == text.size()) {
+      throw Error(ErrorKind::usage, "options", "--hypothesis " + text + ": expected NAME=DUMP");
+    }
+    named.emplace_back(text.substr(0, at), text.substr(at + 1));
+  }
+  return named;
 }
 
 }  // namespace vtower::cli

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "check/policy.h"
 
@@ -17,6 +19,7 @@ struct JudgeArguments {
   std::optional<double> rtol;
   bool explain = true;
   double explain_seconds = 600;
+  std::vector<std::string> hypotheses;  // NAME=DUMP
   std::string junit;
   std::string html;
 
@@ -27,6 +30,9 @@ struct JudgeArguments {
   // The policy under the options. Throws Error as Policy does: one that is looser than the default
   // has to say why, in a file.
   [[nodiscard]] Policy resolved() const;
+
+  // Names and files of --hypothesis. Throws Error{usage} for what is no NAME=DUMP.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> named_dumps() const;
 };
 
 }  // namespace vtower::cli

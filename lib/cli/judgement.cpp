@@ -91,6 +91,11 @@ explain::Explanation explained(const JudgementInput& input, const JudgedRun& run
     evidence.items.push_back(&pixels[i]);
     evidence.rows.push_back(rows_of(run, items[i]));
   }
+  for (const JudgedRun& hypothesis : input.hypotheses) {
+    std::vector<explain::ItemRows> rows_of_run;
+    for (const std::size_t item : items) rows_of_run.push_back(rows_of(hypothesis, item));
+    evidence.hypotheses.emplace_back(hypothesis.name, std::move(rows_of_run));
+  }
   for (const std::size_t item : failing) {
     const auto found = std::find(items.begin(), items.end(), item);
     if (found != items.end()) {

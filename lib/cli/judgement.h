@@ -32,6 +32,8 @@ struct JudgementInput {
   std::function<std::optional<explain::MediaSource>(std::size_t item)> media;
   std::vector<JudgedRun> runs;
   int threads = 1;
+  // Runs of --hypothesis: as causes, not to be judged.
+  std::vector<JudgedRun> hypotheses = {};
 };
 
 // Pairs, verdict, worst token and, unless the options say no, the cause. Not concluded. Shows

@@ -87,6 +87,16 @@ Explanation Explainer::explain(const Evidence& evidence) const {
   FaultSearch search(run_, wide_, batch_of(evidence, few), options_.k, options_.threads, Keep::no);
   const std::vector<ItemRows> side = rows_of(evidence, few);
   try_all(search, side, faults_of(search.batch()), false);
+  for (const auto& [name, run] : evidence.hypotheses) {
+    std::vector<ItemRows> rows_of_few;
+    for (const std::size_t item : few) rows_of_few.push_back(run[item]);
+    if (auto candidate = search.held_against(name, rows_of_few, side)) {
+      candidates.push_back(std::move(*candidate));
+      ++result.tried;
+    } else {
+      result.not_tried.push_back(name + ": it does not have these items");
+    }
+  }
   if (evidence.media_faults) try_all(search, side, evidence.media_faults(few), false);
   Settled settled = settle(std::move(candidates));
   result.fits = std::move(settled.fits);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
@@ -22,6 +23,8 @@ struct Evidence {
   std::vector<ItemRows> rows;            // of each item
   std::vector<std::size_t> failing;      // the worst first; at least one
   bool whole_batch = true;               // `items` is all that shared a call
+  // Runs of the user's own: a name, and its rows of each item.
+  std::vector<std::pair<std::string, std::vector<ItemRows>>> hypotheses = {};
   // Faults of how these items became pixels (media_faults.h); may be empty.
   std::function<std::vector<Fault>(const std::vector<std::size_t>& items)> media_faults;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "check/item_comparison.h"
 #include "core/error.h"
 
 namespace vtower::explain {
@@ -99,6 +100,30 @@ std::optional<Candidate> FaultSearch::held_against(const Fault& fault,
   candidate.limit = k_ * floor.worst;
   candidate.fits = left.worst <= candidate.limit && left.pooled <= k_ * floor.pooled &&
                    left.pooled <= most_left_over * mismatch.pooled;
+  return candidate;
+}
+
+std::optional<Candidate> FaultSearch::held_against(const std::string& name,
+                                                   const std::vector<ItemRows>& run,
+                                                   const std::vector<ItemRows>& side) const {
+  Distance left;
+  for (std::size_t i = 0; i < side.size(); ++i) {
+    for (std::size_t t = 0; t < side[i].size(); ++t) {
+      if (t >= run[i].size() || run[i][t].rows != side[i][t].rows ||
+          run[i][t].width != side[i][t].width) {
+        return std::nullopt;
+      }
+      const ItemComparison found =
+          compare_items(side[i][t], run[i][t], Scale::reference, threads_);
+      left = larger(left, {found.worst_error, found.pooled_error});
+    }
+  }
+  const Distance mismatch = distance_of(side, sound_wide_.tensors());
+  const Distance floor = floor_of(sound_run_.tensors(), sound_wide_.tensors());
+  Candidate candidate{name, "", "it equals the run given as " + name, left.worst, left.pooled,
+                      2 * k_ * floor.worst, false};
+  candidate.fits =
+      left.worst <= candidate.limit && left.pooled <= most_left_over * mismatch.pooled;
   return candidate;
 }
 

@@ -48,6 +48,13 @@ class FaultSearch {
   [[nodiscard]] std::optional<Candidate> held_against(const Fault& fault,
                                                       const std::vector<ItemRows>& side);
 
+  // The same for a run of the user's own (its items in the order of the batch): both sides may
+  // differ from what they stand for by rounding, so the limit is twice that of a sound run. Empty
+  // where it does not have the side's tokens.
+  [[nodiscard]] std::optional<Candidate> held_against(const std::string& name,
+                                                      const std::vector<ItemRows>& run,
+                                                      const std::vector<ItemRows>& side) const;
+
  private:
   struct Planted {
     PlantedEmbeddings run;

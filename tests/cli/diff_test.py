@@ -129,6 +129,25 @@ class Diff(TestCase):
         process = self.check(vtower_diff("diff", embed, graph), 1)
         self.assertIn("cause unknown", process.stdout)
 
+    def test_a_run_of_ones_own_as_cause(self):
+        family, stem = "qwen2_5_vl", "batch.vllm-0.29.0.fp32"
+        noise = self.folder / "mine.safetensors"
+        graph = DUMPS / family / f"{stem}.graph.safetensors"
+        # the faulty tokens times three: no fault of the catalogue
+        file = Safetensors(graph)
+        rows = [[3 * x for x in row] for row in file.rows("embeddings")]
+        grid = (file.header["grid_thw"]["dtype"], file.shape("grid_thw"), file.bytes("grid_thw"))
+        faulty = self.folder / "faulty.safetensors"
+        for path in (faulty, noise):
+            write_safetensors(path, {"embeddings": floats(*rows), "grid_thw": grid})
+        sound = DUMPS / family / f"{stem}.embed.safetensors"
+        arguments = [sound, faulty, "--checkpoint", CHECKPOINTS / f"{family}-tiny-fp32",
+                     "--pixels", CASES / family / "batch.input.safetensors"]
+        self.diff(*arguments, code=1)
+        report = self.diff(*arguments, "--hypothesis", f"tripled={noise}", code=3)
+        self.assertEqual(report["cause"]["id"], "tripled")
+        self.check(run("diff", *arguments, "--hypothesis", "tripled"), 2)
+
     def test_order_of_arguments_does_not_matter(self):
         a = DUMPS / "qwen2_vl/batch.vllm-0.29.0.fp32.embed.safetensors"
         b = DUMPS / "qwen2_vl/batch.vllm-0.29.0.fp32.graph.safetensors"
