@@ -71,12 +71,14 @@ class Search {
   struct Explanation {
     std::string words;
     double residual = 0;
+    std::int64_t moved = 0;  // rows, where their number is to be said
   };
 
   // Items that one sentence explains.
   struct Group {
     std::vector<std::string> names;
     double residual = 0;
+    std::int64_t moved = 0;
   };
   using Groups = std::map<std::string, Group>;
 
@@ -103,6 +105,7 @@ class Search {
       Group& group = groups[found->words];
       group.names.push_back(items_[open.index].name);
       group.residual = std::max(group.residual, found->residual);
+      group.moved += found->moved;
     }
     open_ = std::move(left);
     return groups;
@@ -110,8 +113,13 @@ class Search {
 
   void report(const Groups& groups, const std::string& before, const std::string& between) {
     for (const auto& [words, group] : groups) {
-      findings_.push_back({before + listed(group.names) + between + words, group.residual});
+      findings_.push_back({before + listed(group.names) + between + with_count(words, group.moved),
+                           group.residual});
     }
+  }
+
+  static std::string with_count(const std::string& words, std::int64_t moved) {
+    return moved == 0 ? words : words + " (" + std::to_string(moved) + " rows)";
   }
 
   // Rows of one side that are all zero or hold a value that is not finite, in one run; the others
@@ -141,7 +149,7 @@ class Search {
     for (const auto& [rows, side] : {std::pair{&item.a, "a"}, {&item.b, "b"}}) {
       const std::string what = broken_alike(rows->slice(first, last + 1 - first));
       if (what.empty()) continue;
-      return Explanation{range_words(first, last, item.a.rows) + what + " in " + side, residual};
+      return Explanation{range_words(first, last, item.a.rows) + what + " in " + side, residual, 0};
     }
     return std::nullopt;
   }
@@ -232,7 +240,8 @@ class Search {
                  match_rows(std::span(&item.a, 1), std::span(&item.b, 1), most_left(open.mismatch));
              if (!match) return std::nullopt;
              const auto order = describe_order(*match, item.a.rows);
-             return order ? std::optional(Explanation{*order, match->residual}) : std::nullopt;
+             if (!order) return std::nullopt;
+             return Explanation{order->words, match->residual, order->moved};
            }),
            "rows of ", " ");
   }
@@ -262,9 +271,11 @@ class Search {
                                       [](const auto& row) { return row.has_value(); });
     if (!complete || !crosses(match->source, a, b)) return;
     const std::string order = order_of_parts(match->source, a, names);
-    const std::string words = order.empty()
-                                  ? describe_order(*match, rows_of_a).value_or("in other items")
-                                  : "one after another in the order " + order;
+    std::string words = "one after another in the order " + order;
+    if (order.empty()) {
+      const RowOrder found = describe_order(*match, rows_of_a).value_or(RowOrder{});
+      words = with_count(found.words, found.moved);
+    }
     findings_.push_back(
         {"rows of " + listed(names) + " taken together: " + words, match->residual});
     open_.clear();
@@ -333,7 +344,8 @@ class Search {
     if (open_.size() < 2 || open_.size() > most_single_maps) return;
     const Groups groups = explained([&](const Open& open) -> std::optional<Explanation> {
       const std::optional<ValueMap> map = map_of({open});
-      return map ? std::optional(Explanation{map->sentence, map->residual}) : std::nullopt;
+      if (!map) return std::nullopt;
+      return Explanation{map->sentence, map->residual, 0};
     });
     for (const auto& [words, group] : groups) {
       findings_.push_back({words + " in " + listed(group.names), group.residual});

@@ -57,7 +57,7 @@ struct ItemComparison {
 };
 
 // Both of one shape (asserted). Uses `threads` threads, and while it runs the sums of each token
-// (80 bytes) beside `errors`. -0 is 0; sums are taken in float64. Thread-safe. Throws as
+// (about 100 bytes) beside `errors`. -0 is 0; sums are taken in float64. Thread-safe. Throws as
 // sum_tokens() does.
 ItemComparison compare_items(const TokenRows& a, const TokenRows& b, Scale scale, int threads,
                              const std::optional<ValueTolerance>& tolerance = std::nullopt);

@@ -265,7 +265,7 @@ std::string shift_words(std::int64_t shift, std::int64_t rows_of_a, std::int64_t
 
 }  // namespace
 
-std::optional<std::string> describe_order(const RowMatch& match, std::int64_t rows_of_a) {
+std::optional<RowOrder> describe_order(const RowMatch& match, std::int64_t rows_of_a) {
   const Sources& source = match.source;
   const auto n = static_cast<std::int64_t>(source.size());
   const bool complete =
@@ -274,13 +274,14 @@ std::optional<std::string> describe_order(const RowMatch& match, std::int64_t ro
   if (!complete) {
     const std::optional<std::int64_t> shift = constant_shift(source, rows_of_a);
     if (!shift || (*shift == 0 && n == rows_of_a)) return std::nullopt;
-    return shift_words(*shift, rows_of_a, n);
+    return RowOrder{shift_words(*shift, rows_of_a, n), 0};
   }
   if (n < 2 || follows(source, [](std::int64_t row) { return row; })) return std::nullopt;
-  if (follows(source, [n](std::int64_t row) { return n - 1 - row; })) return "reversed";
+  if (follows(source, [n](std::int64_t row) { return n - 1 - row; }))
+    return RowOrder{"reversed", 0};
   const std::int64_t first = *source[0];
   if (follows(source, [=](std::int64_t row) { return (row + first) % n; })) {
-    return "rolled by " + std::to_string(first <= n / 2 ? -first : n - first);
+    return RowOrder{"rolled by " + std::to_string(first <= n / 2 ? -first : n - first), 0};
   }
   for (std::int64_t height = 2; height * 2 <= n; ++height) {
     if (n % height != 0) continue;
@@ -288,12 +289,12 @@ std::optional<std::string> describe_order(const RowMatch& match, std::int64_t ro
     if (follows(source, [=](std::int64_t row) { return row % height * width + row / height; })) {
       const std::string h = std::to_string(height);
       const std::string w = std::to_string(width);
-      return "transposed (" + h + " x " + w + " as " + w + " x " + h + ")";
+      return RowOrder{"transposed (" + h + " x " + w + " as " + w + " x " + h + ")", 0};
     }
   }
   std::int64_t moved = 0;
   for (std::int64_t row = 0; row < n; ++row) moved += source[static_cast<std::size_t>(row)] != row;
-  return "permuted (" + std::to_string(moved) + " rows)";
+  return RowOrder{"permuted", moved};
 }
 
 }  // namespace vtower

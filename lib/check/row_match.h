@@ -24,9 +24,15 @@ struct RowMatch {
 std::optional<RowMatch> match_rows(std::span<const TokenRows> a, std::span<const TokenRows> b,
                                    double limit);
 
-// What a match does to the rows of one item, completing "rows of item x ...": "reversed", "rolled
-// by 3", "transposed (4 x 6 as 6 x 4)", "shifted by 2: the first 2 of a are missing", "permuted (24
-// rows)". Empty where rows stay in place, or where too few are matched for any of these.
-std::optional<std::string> describe_order(const RowMatch& match, std::int64_t rows_of_a);
+// What a match does to the rows of one item.
+struct RowOrder {
+  // Completes "rows of item x ...": "reversed", "rolled by 3", "transposed (4 x 6 as 6 x 4)",
+  // "shifted by 2: the first 2 of a are missing", "permuted".
+  std::string words;
+  std::int64_t moved = 0;  // rows, where "permuted" is all that can be said
+};
+
+// Empty where rows stay in place, or where too few are matched for any of these.
+std::optional<RowOrder> describe_order(const RowMatch& match, std::int64_t rows_of_a);
 
 }  // namespace vtower

@@ -172,6 +172,27 @@ TEST_CASE("rows reversed, rolled, transposed, permuted") {
   CHECK(sentence() == "rows of item a.png permuted (4 rows)");
 }
 
+TEST_CASE("rows permuted in several items are one finding with their number") {
+  const Values x = tokens(24, 1);
+  const Values y = tokens(10, 2);
+  std::vector<std::size_t> order24 = range(0, 24);
+  std::vector<std::size_t> order10 = range(0, 10);
+  std::rotate(order24.begin() + 3, order24.begin() + 4, order24.begin() + 6);
+  std::swap(order10[2], order10[7]);
+  CHECK(Pairs().add(x, rows_of(x, order24)).add(y, rows_of(y, order10)).sentence() ==
+        "rows of items a.png and b.png permuted (5 rows)");
+}
+
+TEST_CASE("rows that went to other items are told from an order of items") {
+  const Values x = tokens(24, 1);
+  const Values y = tokens(10, 2);
+  Values b = x;
+  Values c = y;
+  std::swap_ranges(b.begin(), b.begin() + width, c.begin() + 3 * width);
+  CHECK(Pairs().add(x, b).add(y, c).sentence() ==
+        "rows of items a.png and b.png taken together: permuted (2 rows)");
+}
+
 TEST_CASE("the same order in several items is one finding, other orders are others") {
   const Values x = tokens(24, 1);
   const Values y = tokens(10, 2);
