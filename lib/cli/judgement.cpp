@@ -172,6 +172,19 @@ void explain_pairs(Report& report, const JudgementInput& input, const JudgeArgum
   }
 }
 
+// SHA-256 of the files behind the items, as far as records have it.
+void add_input_hashes(Report& report, const JudgementInput& input) {
+  for (std::size_t r = 0; r < input.runs.size(); ++r) {
+    const JudgedRun& run = input.runs[r];
+    for (ItemReport& item : report.pairs[r].items) {
+      const auto name =
+          std::find(input.items.names.begin(), input.items.names.end(), item.item);
+      const auto place = run.place[static_cast<std::size_t>(name - input.items.names.begin())];
+      if (place) item.input_sha256 = run.dump->items()[*place].input_sha256;
+    }
+  }
+}
+
 PlaceLayout place_layout(const Checkpoint& checkpoint) {
   const VisionConfig& config = checkpoint.vision();
   PlaceLayout layout{config.layout, std::nullopt};
@@ -248,6 +261,7 @@ Report judged(const JudgementInput& input, const JudgeArguments& arguments,
         {policy, input.threads,
          [&](std::size_t done, std::size_t of) { progress.update(done, of); }});
   }
+  add_input_hashes(report, input);
   compare_bytes(report, input, policy);
   report.worst = worst_of(report.pairs, place_layout(input.checkpoint), ranks_of(input));
   if (arguments.explain) explain_pairs(report, input, arguments, terminal);

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
 #include "explain/fault_search.h"
 #include "explain/planted_tower.h"
 

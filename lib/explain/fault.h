@@ -8,12 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/weight_source.h"
 #include "core/raw_patches.h"
-#include "tower/input_norm.h"
-#include "tower/seq_plan.h"
-#include "tower/stage_trace.h"
+#include "tower/vision_tower.h"
 
 namespace vtower::explain {
 

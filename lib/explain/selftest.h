@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "check/policy.h"
-#include "checkpoint/checkpoint.h"
 #include "explain/fault_search.h"
 
 namespace vtower::explain {

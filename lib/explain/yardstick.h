@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
 #include "core/raw_patches.h"
 #include "explain/fault.h"
 #include "oracle/oracle.h"
