@@ -74,6 +74,7 @@ struct RunnerUp {
 // The fault that explains a differing side.
 struct Cause {
   std::string id;                 // "norm_skipped"
+  std::string variant;            // "qkv", "block 3"; empty where there is one way only
   std::vector<std::string> also;  // other faults that these inputs cannot tell apart from it
   std::string sentence;           // what went wrong, for people
   std::string side;               // the run or file that has it
@@ -105,7 +106,8 @@ struct Report {
   std::optional<Worst> worst;
   std::vector<PairReport> pairs;
   nlohmann::ordered_json policy;
-  nlohmann::ordered_json ledger;
+  nlohmann::ordered_json ledger;  // of each run by its name; the next two likewise
+  nlohmann::ordered_json plan;
   nlohmann::ordered_json attestation;
   std::vector<std::string> notes;    // differences of choice, assumptions
   std::vector<std::string> not_run;  // modes that could not run, with their reason

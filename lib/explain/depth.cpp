@@ -89,10 +89,12 @@ std::vector<StageError> Depth::under(const Fault& fault) const {
   return of(stages_under(fault));
 }
 
-std::optional<std::vector<StageError>> Depth::under(const std::string& id) const {
+std::optional<std::vector<StageError>> Depth::under(const std::string& id,
+                                                    const std::string& variant) const {
   const Setting setting{checkpoint_.vision(), checkpoint_.preprocessor().norm, item_.grids()};
   for (const Fault& fault : catalogue(setting)) {
-    if (fault.id == id && !fault.needs_batch) return under(fault);
+    const bool is_it = fault.id == id && (variant.empty() || fault.variant == variant);
+    if (is_it && !fault.needs_batch) return under(fault);
   }
   return std::nullopt;
 }

@@ -49,9 +49,10 @@ class Depth {
 
   // Of the tower with `fault` in it.
   [[nodiscard]] std::vector<StageError> under(const Fault& fault) const;
-  // The same for the first fault of the catalogue with this id; empty where there is none, or where
-  // it needs other items beside this one.
-  [[nodiscard]] std::optional<std::vector<StageError>> under(const std::string& id) const;
+  // The same for a fault of the catalogue (the first of the id where `variant` is empty); empty
+  // where there is none, or where it needs other items beside this one.
+  [[nodiscard]] std::optional<std::vector<StageError>> under(const std::string& id,
+                                                             const std::string& variant) const;
 
   // The stages of the tower with `fault` in it; rows that the fault adds are cut off.
   [[nodiscard]] StageTensors stages_under(const Fault& fault) const;

@@ -87,13 +87,15 @@ TEST_CASE("faults before and after the blocks") {
   const RawPatches item = item_of(checkpoint, {1, 12, 20});
   const Depth depth(checkpoint, {}, item, 1);
   const auto first_wrong = [&](const std::string& id) -> std::string {
-    const auto stages = depth.under(id);
+    const auto stages = depth.under(id, "");
     REQUIRE(stages);
     return first_wrong_stage(*stages, k).value_or("none");
   };
   CHECK(first_wrong("norm_skipped") == "normalized");
   CHECK(first_wrong("window_inverse_missing") == "merger");
-  CHECK(!depth.under("no_such_fault"));
+  CHECK(!depth.under("no_such_fault", ""));
+  CHECK(!depth.under("norm_skipped", "no such variant"));
+  CHECK(first_wrong_stage(*depth.under("branch_dropped", "2-mlp"), k) == "block.2");
 }
 
 TEST_CASE("what is no number, of another shape or not there") {
