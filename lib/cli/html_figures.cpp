@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <span>
 
@@ -94,6 +95,12 @@ std::string shape_in_words(const Report& report, const HtmlItem& item) {
   return words;
 }
 
+std::string error_in_words(const ItemReport& entry) {
+  if (std::isnan(entry.comparison.worst_error)) return "a token is not finite. ";
+  return "worst token " + html_number(entry.comparison.worst_error) + ", " +
+         html_share(entry.used()) + " of its limit " + html_number(entry.limit) + ". ";
+}
+
 std::string item_section(const Report& report, const HtmlItem& item) {
   const PairReport& pair = report.pairs[item.pair];
   const ItemReport& entry = entry_of(report, item);
@@ -101,9 +108,7 @@ std::string item_section(const Report& report, const HtmlItem& item) {
   std::string html = html_tag("h3", html_escaped(entry.item));
   html += html_tag("p",
                    tensor + "<b>" + html_escaped(pair.a) + "</b> against " + html_escaped(pair.b) +
-                       ": worst token " + html_number(entry.comparison.worst_error) + ", " +
-                       html_share(entry.used()) + " of its limit " + html_number(entry.limit) +
-                       ". " + shape_in_words(report, item) + ".",
+                       ": " + error_in_words(entry) + shape_in_words(report, item) + ".",
                    "class=\"quiet\"");
   const bool photographs = std::ranges::any_of(
       item.groups, [](const HtmlGroup& group) { return group.photograph.has_value(); });

@@ -42,8 +42,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere; }
 th { font-weight: 600; color: var(--quiet); }
-.numbers { width: 100%; font-size: .93em; }
-.numbers td { overflow-wrap: normal; }
+.numbers { width: 100%; font-size: .93em; line-height: 1.35; }
+.numbers th, .numbers td { overflow-wrap: normal; }
 .numbers td:first-child { min-width: 11rem; overflow-wrap: anywhere; }
 .numbers .more td { border-bottom: 1px solid var(--line); padding-left: 1rem; color: var(--quiet); }
 .numbers .has-more td { border-bottom: 0; }
@@ -57,6 +57,7 @@ figure { margin: 0; width: 20.5rem; max-width: 100%; break-inside: avoid; }
 figure.wide { width: 100%; }
 figure.narrow { width: 30rem; }
 figcaption { color: var(--quiet); font-size: .87em; margin-top: .25rem; }
+input.lay { margin: 0 .4rem 0 0; vertical-align: -.1em; }
 .stack { position: relative; background: repeating-conic-gradient(#8884 0 25%, #8882 0 50%)
   0 0 / 16px 16px; border-radius: .2rem; overflow: hidden; }
 .stack img, .stack svg { display: block; width: 100%; height: 100%; }

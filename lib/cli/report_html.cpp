@@ -1,5 +1,6 @@
 #include "cli/report_html.h"
 
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -132,9 +133,11 @@ std::string worst_of(const Report& report, const HtmlPictures& pictures) {
              std::to_string((*worst.frames)[1]);
   }
   std::string html = paragraph(place + ", in " + html_escaped(worst.pair) + ".");
-  html += paragraph("Its error is <b>" + html_number(worst.value) + "</b>, the limit " +
-                    html_number(worst.limit) + ": " + html_share(worst.value / worst.limit) +
-                    " of it.");
+  html +=
+      paragraph(std::isnan(worst.value) ? "It is <b>not finite</b>."
+                                        : "Its error is <b>" + html_number(worst.value) + "</b>, " +
+                                              html_share(worst.value / worst.limit) +
+                                              " of its limit " + html_number(worst.limit) + ".");
   if (!worst.pattern.empty()) {
     html += paragraph("Beyond their limit are: <b>" + html_escaped(worst.pattern) + "</b>.");
   }
