@@ -74,13 +74,13 @@ struct RunnerUp {
 // The fault that explains a differing side.
 struct Cause {
   std::string id;                 // "norm_skipped"
-  std::string variant;            // "qkv", "block 3"; empty where there is one way only
   std::vector<std::string> also;  // other faults that these inputs cannot tell apart from it
   std::string sentence;           // what went wrong, for people
   std::string side;               // the run or file that has it
   double residual = 0;            // worst token error that is left under the fault
   double limit = 0;               // what rounding allows under the fault
   std::optional<RunnerUp> runner_up;
+  std::string variant = "";  // of the id: "qkv", "3-mlp"; empty where there is one way only
 };
 
 // Where the worst token lies.

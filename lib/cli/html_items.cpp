@@ -131,8 +131,10 @@ HtmlItems html_items(const Report& report, const PictureSource& source) {
   const std::vector<Place> places = worst_entries(report);
   HtmlItems items;
   items.of = places.size();
-  for (std::size_t i = 0; i < std::min(places.size(), most_items); ++i) {
+  const std::size_t drawn = std::min(places.size(), most_items);
+  for (std::size_t i = 0; i < drawn; ++i) {
     items.drawn.push_back(item_at(report, places[i], source));
+    if (source.on_progress) source.on_progress(i + 1, drawn);
   }
   return items;
 }

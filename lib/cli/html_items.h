@@ -49,6 +49,7 @@ struct PictureSource {
   std::int64_t merge_size = 2;
   std::function<std::optional<RawPatches>(const ItemReport& item)> pixels;  // one item
   std::function<std::optional<Sides>(std::size_t pair, const ItemReport& item)> tokens;
+  std::function<void(std::size_t done, std::size_t of)> on_progress;
 };
 
 // At most 20 items and 4 groups of each, whose photographs are at most 512 pixels wide and high.

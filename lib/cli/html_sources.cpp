@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
+#include "cli/progress_line.h"
+#include "cli/report_html.h"
 #include "explain/depth.h"
 #include "oracle/oracle.h"
 
@@ -110,6 +113,19 @@ std::optional<HtmlDepth> depth_of(const Report& report, const JudgementInput& in
     }
   }
   return chart;
+}
+
+void write_html(const std::filesystem::path& path, const Report& report,
+                const JudgementInput& input, double k, const Terminal& terminal) {
+  PictureSource source = picture_source(input);
+  ProgressLine progress(terminal, "items drawn");
+  source.on_progress = [&](std::size_t done, std::size_t of) { progress.update(done, of); };
+  write_html(path, report, {html_items(report, source), depth_of(report, input, k)});
+}
+
+void write_html(const std::filesystem::path& path, const Report& report, const Dump& a,
+                const Dump& b, std::int64_t merge_size) {
+  write_html(path, report, {html_items(report, picture_source(a, b, merge_size)), std::nullopt});
 }
 
 }  // namespace vtower::cli

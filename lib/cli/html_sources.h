@@ -1,13 +1,14 @@
 // Where the pictures and the chart of a judged report come from.
 #pragma once
 
-#include <memory>
+#include <filesystem>
 #include <optional>
 
 #include "check/dump.h"
 #include "cli/html_depth.h"
 #include "cli/html_items.h"
 #include "cli/judgement.h"
+#include "cli/terminal.h"
 
 namespace vtower::cli {
 
@@ -21,5 +22,12 @@ PictureSource picture_source(const Dump& a, const Dump& b, std::int64_t merge_si
 // Error by depth of the item with the worst token: of the sound tower, or with the report's cause
 // in it where one was found. `k` as in the policy. Empty where nothing was judged.
 std::optional<HtmlDepth> depth_of(const Report& report, const JudgementInput& input, double k);
+
+// The pages of a concluded report: of judged(), with photographs, pictures of tokens and the error
+// by depth; and of two dumps without a tower. Shows progress. Throws as write_html() does.
+void write_html(const std::filesystem::path& path, const Report& report,
+                const JudgementInput& input, double k, const Terminal& terminal);
+void write_html(const std::filesystem::path& path, const Report& report, const Dump& a,
+                const Dump& b, std::int64_t merge_size);
 
 }  // namespace vtower::cli

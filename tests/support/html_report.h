@@ -18,8 +18,8 @@
 
 namespace vtower::test {
 
-inline constexpr PatchLayout html_layout{.patch_size = 14, .temporal_patch_size = 2,
-                                         .merge_size = 2};
+inline constexpr PatchLayout html_layout{
+    .patch_size = 14, .temporal_patch_size = 2, .merge_size = 2};
 // A name that is markup, an attribute's end, an entity and no UTF-8.
 inline const std::string nasty_name = "pictures/<script>alert(1)</script>&\"x'\xFF.png";
 
@@ -69,10 +69,10 @@ inline Report full_report() {
   report.verdict = Verdict::differ;
   report.exit_code = 3;
   report.cause = Cause{.id = "norm_skipped",
-                       .variant = "",
                        .also = {"rescale_skipped"},
-                       .sentence = "the tower was fed raw bytes 0..255: <b>the normalisation</b> "
-                                   "was skipped",
+                       .sentence =
+                           "the tower was fed raw bytes 0..255: <b>the normalisation</b> "
+                           "was skipped",
                        .side = "graph, later replay",
                        .residual = 1.1e-6,
                        .limit = 3.2e-6,
@@ -139,8 +139,8 @@ inline cli::PictureSource picture_source() {
     std::vector<Frame> frames;
     for (std::int64_t t = 0; t < item.grid->t; ++t) {
       for (int copy = 0; copy < 2; ++copy) {
-        frames.push_back(slope({item.grid->h * 14, item.grid->w * 14},
-                               0.05 * static_cast<double>(t)));
+        frames.push_back(
+            slope({item.grid->h * 14, item.grid->w * 14}, 0.05 * static_cast<double>(t)));
       }
     }
     return RawPatches::gather(frames, html_layout);
@@ -162,7 +162,8 @@ inline cli::HtmlPictures full_pictures(const Report& report) {
   double floor = 2e-7;
   for (int block = 0; block < 8; ++block) {
     floor *= 1.3;
-    depth.stages.push_back({"block." + std::to_string(block), block < 4 ? 1.5 * floor : 4e-3, floor});
+    depth.stages.push_back(
+        {"block." + std::to_string(block), block < 4 ? 1.5 * floor : 4e-3, floor});
   }
   depth.stages.push_back({"merger", std::numeric_limits<double>::quiet_NaN(), floor});
   return {cli::html_items(report, picture_source()), depth};
