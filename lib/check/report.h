@@ -80,6 +80,7 @@ struct Cause {
   double residual = 0;            // worst token error that is left under the fault
   double limit = 0;               // what rounding allows under the fault
   std::optional<RunnerUp> runner_up;
+  std::string variant = "";  // of the id: "qkv", "3-mlp"; empty where there is one way only
 };
 
 // Where the worst token lies.
@@ -105,7 +106,8 @@ struct Report {
   std::optional<Worst> worst;
   std::vector<PairReport> pairs;
   nlohmann::ordered_json policy;
-  nlohmann::ordered_json ledger;
+  nlohmann::ordered_json ledger;  // of each run by its name; the next two likewise
+  nlohmann::ordered_json plan;
   nlohmann::ordered_json attestation;
   std::vector<std::string> notes;    // differences of choice, assumptions
   std::vector<std::string> not_run;  // modes that could not run, with their reason

@@ -9,7 +9,7 @@
 
 namespace vtower {
 
-// The writing side; one of the three readers of raw bytes.
+// The writing side; one of the readers that core/raw_patches.h names.
 class RawPatchWriter {
  public:
   // All items of `parts` in order, with `metadata` in the header. Appears complete or not at all.

@@ -12,9 +12,10 @@
 
 namespace vtower {
 
-class InputNorm;       // lib/tower: the tower's own normalisation
-class StagedInputs;    // lib/tower: the same bytes on a device, for InputNorm alone
-class RawPatchWriter;  // lib/core/raw_patch_dump.h: dumps and hashes of the raw rows
+class InputNorm;        // lib/tower: the tower's own normalisation
+class StagedInputs;     // lib/tower: the same bytes on a device, for InputNorm alone
+class RawPatchWriter;   // lib/core/raw_patch_dump.h: dumps and hashes of the raw rows
+class RawPatchPicture;  // lib/core/raw_patch_picture.h: frames for people to look at
 namespace explain {
 class PatchBytes;  // lib/explain: bytes in a faulty order
 }
@@ -29,6 +30,7 @@ class RawBytesKey {
   friend class InputNorm;
   friend class StagedInputs;
   friend class RawPatchWriter;
+  friend class RawPatchPicture;
   friend class oracle::PixelNorm;
   friend class explain::PatchBytes;
 };
