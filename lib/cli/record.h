@@ -8,9 +8,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/media_arguments.h"
-#include "core/item.h"
 #include "engine/batch_plan.h"
-#include "engine/ledger_record.h"
+#include "engine/record_json.h"
 #include "tower/placement.h"
 
 namespace vtower::cli {
@@ -28,9 +27,6 @@ Json profile_json(const MediaArguments& media);
 Json plan_json(const BatchPlan& plan);
 // What ran: mode, device, dtype, threads, instruction set, reduced-precision switches.
 Json attestation_json(std::string_view mode, const Placement& placement, int threads);
-// Which stages each pass ran, where and in what, and the range of the normalised pixels.
-Json ledger_json(const LedgerRecord& ledger);
-Json item_json(const ItemRecord& record);
 Json origins_json(const std::vector<ValueOrigin>& origins);
 
 // The header of an output file: {"format": "pt", "vtower": record}.

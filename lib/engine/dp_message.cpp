@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "engine/item_record_json.h"
+#include "engine/record_json.h"
 
 namespace vtower {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t alignment = 16;
 
@@ -70,7 +70,7 @@ Json result_json(const IndexedResult& indexed, PayloadWriter& payload) {
   for (const auto& [stage, rows] : item.stages) stages[stage] = payload.add(rows);
   return {{"index", index},
           {"grid", {values.grid.t, values.grid.h, values.grid.w}},
-          {"record", to_json(item.record)},
+          {"record", item_json(item.record)},
           {"embeddings", std::move(embeddings)},
           {"deepstack", std::move(levels)},
           {"stages", std::move(stages)}};
@@ -95,44 +95,6 @@ IndexedResult result_of(const Json& json, const at::Tensor& payload) {
   for (const auto& [stage, rows] : stages.items()) item.stages[stage] = tensor_of(rows, payload);
   item.record = item_record_of(json.at("record"));
   return {index, std::move(item)};
-}
-
-Json ranges_json(const std::array<ChannelRange, 3>& ranges) {
-  Json json = Json::array();
-  for (const ChannelRange& range : ranges) json.push_back({range.smallest, range.largest});
-  return json;
-}
-
-void ranges_of(const Json& json, std::array<ChannelRange, 3>& ranges) {
-  for (std::size_t c = 0; c < ranges.size(); ++c) {
-    ranges[c] = {json.at(c).at(0).get<float>(), json.at(c).at(1).get<float>()};
-  }
-}
-
-Json ledger_json(const LedgerRecord& ledger) {
-  Json stages = Json::array();
-  for (const LedgerEntry& entry : ledger.stages) {
-    stages.push_back(
-        {entry.stage, entry.rows, entry.width, static_cast<int>(entry.dtype), entry.device.str()});
-  }
-  return {{"passes", ledger.passes},
-          {"stages", std::move(stages)},
-          {"allowed", ranges_json(ledger.norm_allowed)},
-          {"observed", ranges_json(ledger.norm_observed)}};
-}
-
-LedgerRecord ledger_of(const Json& json) {
-  LedgerRecord ledger;
-  ledger.passes = json.at("passes").get<std::int64_t>();
-  for (const Json& entry : json.at("stages")) {
-    ledger.stages.push_back({entry.at(0).get<std::string>(), entry.at(1).get<std::int64_t>(),
-                             entry.at(2).get<std::int64_t>(),
-                             static_cast<c10::ScalarType>(entry.at(3).get<int>()),
-                             c10::Device(entry.at(4).get<std::string>())});
-  }
-  ranges_of(json.at("allowed"), ledger.norm_allowed);
-  ranges_of(json.at("observed"), ledger.norm_observed);
-  return ledger;
 }
 
 // MessagePack, since paths need not be UTF-8.
@@ -199,7 +161,7 @@ DpMessage unpack(const std::string& header, const at::Tensor& payload) {
     for (const Json& result : json.at("results")) {
       message.results.push_back(result_of(result, payload));
     }
-    message.ledger = ledger_of(json.at("ledger"));
+    message.ledger = ledger_record_of(json.at("ledger"));
     message.error = static_cast<ErrorKind>(json.at("error").get<int>());
     message.text = json.at("text").get<std::string>();
     return message;

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include "core/error.h"
+#include "engine/record_json.h"
 #include "support/doctest.h"
 
 using namespace vtower;
@@ -137,6 +138,31 @@ TEST_CASE("results arrive as they were") {
   CHECK(failure.path == "\xff");
   CHECK(failure.kind == ErrorKind::aspect_ratio);
   CHECK(failure.message == "why");
+}
+
+TEST_CASE("a record of raw rows has no sizes and comes back without them") {
+  ItemRecord record = full_record();
+  record.kind = ItemKind::raw;
+  record.video.reset();
+  const ItemRecord got = item_record_of(item_json(record));
+  CHECK(got.kind == ItemKind::raw);
+  CHECK(got.path == record.path);
+  CHECK(got.notes == record.notes);
+  CHECK(got.stored == ImageSize{});
+  CHECK_FALSE(got.orientation);
+  CHECK_FALSE(got.video);
+}
+
+TEST_CASE("a name that nothing has is refused") {
+  nlohmann::ordered_json item = item_json(full_record());
+  item["kind"] = "hologram";
+  CHECK_THROWS_WITH_AS((void)item_record_of(item), doctest::Contains("'hologram'"), Error);
+  LedgerRecord ledger;
+  ledger.stages = {{"merger", 5, 48, at::kHalf, c10::kCPU}};
+  nlohmann::ordered_json json = ledger_json(ledger);
+  CHECK((ledger_record_of(json).stages[0].dtype == at::kHalf));
+  json["stages"][0]["dtype"] = "fp4";
+  CHECK_THROWS_WITH_AS((void)ledger_record_of(json), doctest::Contains("'fp4'"), Error);
 }
 
 TEST_CASE("an empty rank states the form of its outputs and sends no row") {
