@@ -8,6 +8,7 @@
 #include "check/record_differences.h"
 #include "cli/check_runs.h"
 #include "cli/file_source.h"
+#include "cli/html_sources.h"
 #include "cli/judgement.h"
 #include "cli/report_output.h"
 #include "core/error.h"
@@ -108,6 +109,7 @@ void compare_ledgers(Report& report, const std::vector<JudgedRun>& runs) {
     const auto& record = runs[r].dump->record();
     if (!record.is_object()) continue;
     if (record.contains("attestation")) report.attestation[runs[r].name] = record["attestation"];
+    if (record.contains("plan")) report.plan[runs[r].name] = record["plan"];
     if (!record.contains("ledger")) continue;
     report.ledger[runs[r].name] = record["ledger"];
     if (first == nullptr) {
@@ -220,12 +222,12 @@ ExitCode CheckCommand::operator()(const Terminal& terminal) const {
     codes.push_back(exit_code_of(failure.kind));
   }
   const Inputs inputs = inputs_of(source, unreadable);
-  JudgementInput input{checkpoint,
-                       {inputs.names,
-                        [&](std::size_t i) { return patches_of(source, inputs.places[i]); }},
-                       [&](std::size_t i) { return source.media(inputs.places[i]); },
-                       {},
-                       threads};
+  JudgementInput input{
+      checkpoint,
+      {inputs.names, [&](std::size_t i) { return patches_of(source, inputs.places[i]); }},
+      [&](std::size_t i) { return source.media(inputs.places[i]); },
+      {},
+      threads};
   std::vector<std::string> not_run;
   for (const FinishedRun& one : finished) {
     if (one.trouble) {
@@ -253,6 +255,7 @@ ExitCode CheckCommand::operator()(const Terminal& terminal) const {
   add_lost_items(report, failures);
   compare_ledgers(report, input.runs);
   conclude(report, std::move(codes));
+  if (!judge.html.empty()) write_html(judge.html, report, input, judge.resolved().k, terminal);
   return show(report, judge, terminal);
 }
 

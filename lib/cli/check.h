@@ -20,8 +20,8 @@ struct CheckCommand {
   MediaArguments media;
   JudgeArguments judge;
   std::vector<std::string> modes;
-  std::string against;  // a dump made earlier
-  std::string keep;     // folder for the dumps of all runs; empty: they are removed
+  std::string against;               // a dump made earlier
+  std::string keep;                  // folder for the dumps of all runs; empty: they are removed
   const CLI::App* parsed = nullptr;  // what was given, for the processes of dp
 
   void add_to(CLI::App& app);

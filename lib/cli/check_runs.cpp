@@ -8,8 +8,8 @@
 #include "cli/encode_output.h"
 #include "cli/file_source.h"
 #include "cli/mode_run.h"
-#include "cli/progress_line.h"
 #include "cli/process.h"
+#include "cli/progress_line.h"
 #include "cli/stop.h"
 
 namespace vtower::cli {
@@ -52,8 +52,8 @@ std::vector<ItemFailure> failures_of(const std::vector<ItemResult>& items) {
 // The passes of one mode in this process.
 class ModePasses {
  public:
-  ModePasses(const CheckCommand& command, const ModeSpec& spec,
-             const std::vector<fs::path>& inputs, const fs::path& folder, const Terminal& terminal)
+  ModePasses(const CheckCommand& command, const ModeSpec& spec, const std::vector<fs::path>& inputs,
+             const fs::path& folder, const Terminal& terminal)
       : encode_{arguments(command, spec), {}, command.media, {}, {}},
         checkpoint_(Checkpoint::open(command.run.checkpoint)),
         threads_(command.run.apply_threads()),
@@ -102,8 +102,8 @@ class ModePasses {
     FinishedRun finished{name, folder_ / file_name(name), encode_.run.placement(checkpoint_),
                          failures_of(result.items), std::nullopt};
     encode_.output = finished.dump.string();
-    const Terminal silent{terminal_.out, silence_, false, ReportFormat::text, true,
-                          ProgressStyle::none};
+    const Terminal silent{terminal_.out,      silence_, false,
+                          ReportFormat::text, true,     ProgressStyle::none};
     (void)write_output(encode_, silent,
                        {std::move(result.items),
                         {},
@@ -162,18 +162,32 @@ std::vector<FinishedRun> run_dp(const CheckCommand& command, const ModeSpec& spe
                                 const std::vector<fs::path>& inputs, const fs::path& folder) {
   const int ranks = command.dp.ranks.value_or(2);
   FinishedRun finished{spec.name + ", " + std::to_string(ranks) + " ranks",
-                       folder / file_name(spec.name), {}, {}, std::nullopt};
+                       folder / file_name(spec.name),
+                       {},
+                       {},
+                       std::nullopt};
   const fs::path list = folder / (file_name(spec.name) + ".list");
   {
     std::ofstream out(list, std::ios::binary);
     for (const fs::path& path : inputs) out << path.string() << '\0';
   }
-  std::vector<std::string> arguments{"encode",   command.run.checkpoint, "@" + list.string(),
-                                     "-0",       "--mode",               "dp",
-                                     "--ranks",  std::to_string(ranks),  "--device",
-                                     spec.device, "--dtype",             spec.dtype,
-                                     "-o",       finished.dump.string(), "--json",
-                                     "--progress", "none"};
+  std::vector<std::string> arguments{"encode",
+                                     command.run.checkpoint,
+                                     "@" + list.string(),
+                                     "-0",
+                                     "--mode",
+                                     "dp",
+                                     "--ranks",
+                                     std::to_string(ranks),
+                                     "--device",
+                                     spec.device,
+                                     "--dtype",
+                                     spec.dtype,
+                                     "-o",
+                                     finished.dump.string(),
+                                     "--json",
+                                     "--progress",
+                                     "none"};
   const std::vector<std::string> shared = shared_options(*command.parsed);
   arguments.insert(arguments.end(), shared.begin(), shared.end());
   const ProcessResult result = run_self(arguments);
@@ -200,9 +214,9 @@ std::vector<FinishedRun> run_dp(const CheckCommand& command, const ModeSpec& spe
     finished.trouble = {result.exit_code == static_cast<int>(ExitCode::mode_unavailable)
                             ? ErrorKind::mode_unavailable
                             : ErrorKind::peer,
-                        result.err.empty() ? "ended with exit code " +
-                                                 std::to_string(result.exit_code)
-                                           : result.err};
+                        result.err.empty()
+                            ? "ended with exit code " + std::to_string(result.exit_code)
+                            : result.err};
   }
   return {std::move(finished)};
 }

@@ -23,7 +23,8 @@ struct FinishedRun {
 
 // eager: packed, and each item alone. graph-plan and graph: a first pass, and another after batches
 // of other sizes and boundaries went through the same buffers, all of it poisoned. dp: one run in
-// processes of its own. `inputs`: the files that the command's arguments stand for. A mode that cannot run leaves its trouble; nothing is run in its place.
+// processes of its own. `inputs`: the files that the command's arguments stand for. A mode that
+// cannot run leaves its trouble; nothing is run in its place.
 std::vector<FinishedRun> run_mode(const CheckCommand& command, const ModeSpec& spec,
                                   const std::vector<std::filesystem::path>& inputs,
                                   const std::filesystem::path& folder, const Terminal& terminal);

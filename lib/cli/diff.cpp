@@ -6,6 +6,7 @@
 
 #include "check/record_differences.h"
 #include "cli/diff_pixels.h"
+#include "cli/html_sources.h"
 #include "cli/judgement.h"
 #include "cli/plain_diff.h"
 #include "cli/report_output.h"
@@ -100,28 +101,35 @@ ExitCode DiffCommand::operator()(const Terminal& terminal) const {
   const DumpOptions options = dump_options(*this, opened);
   const OpenedDumps dumps = open_dumps(a, b, options);
   Report report = plain_diff(dumps, policy, thread_number);
+  std::optional<DiffPixels> went_in;
+  std::optional<JudgementInput> input;
   if (opened && report.pairs.front().verdict != Verdict::vacuous) {
     PairReport unjudged = std::move(report.pairs.front());
     const std::vector<std::string> algebra = std::move(report.algebra);
-    const DiffPixels went_in = read_diff_pixels(pixels, *opened);
-    JudgementInput input{*opened, {}, {}, {}, thread_number};
-    for (const PixelItem& item : went_in.items) input.items.names.push_back(item.name);
-    input.items.load = [&](std::size_t i) { return went_in.items[i].load(); };
-    input.media = [&](std::size_t i) { return went_in.items[i].media; };
+    went_in = read_diff_pixels(pixels, *opened);
+    input.emplace(JudgementInput{*opened, {}, {}, {}, thread_number});
+    for (const PixelItem& item : went_in->items) input->items.names.push_back(item.name);
+    input->items.load = [&](std::size_t i) { return went_in->items[i].load(); };
+    input->media = [&](std::size_t i) { return went_in->items[i].media; };
     const c10::Device on = device_of(device);
     for (const auto& [name, path] : judge.named_dumps()) {
       const auto dump = std::make_shared<const Dump>(Dump::open(path, options));
-      input.hypotheses.push_back(run_of(dump, went_in, on));
-      input.hypotheses.back().name = name;
+      input->hypotheses.push_back(run_of(dump, *went_in, on));
+      input->hypotheses.back().name = name;
     }
-    input.runs = {run_of(dumps.a, went_in, on), run_of(dumps.b, went_in, on)};
-    report = judged(input, judge, terminal);
+    input->runs = {run_of(dumps.a, *went_in, on), run_of(dumps.b, *went_in, on)};
+    report = judged(*input, judge, terminal);
     report.command = "diff";
     report.algebra = algebra;
-    report.notes.insert(report.notes.end(), went_in.notes.begin(), went_in.notes.end());
-    keep_unjudged(report, std::move(unjudged), input.runs);
+    report.notes.insert(report.notes.end(), went_in->notes.begin(), went_in->notes.end());
+    keep_unjudged(report, std::move(unjudged), input->runs);
   }
   conclude(report, {});
+  if (!judge.html.empty() && input) {
+    write_html(judge.html, report, *input, policy.k, terminal);
+  } else if (!judge.html.empty()) {
+    write_html(judge.html, report, *dumps.a, *dumps.b, options.merge_size);
+  }
   return show(report, judge, terminal);
 }
 

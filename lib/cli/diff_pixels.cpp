@@ -50,9 +50,9 @@ RawPatches recovered(const fs::path& path, const std::string& name, const PixelA
   const LatticeFit fit = fit_lattice(values, layout, pixels.dtype, constants);
   notes.push_back(name + ": " + describe(fit));
   if (fit.matches.empty()) {
-    throw Error(ErrorKind::not_comparable, "pixels", path.string() + ": " + name + ": " +
-                                                         describe(fit) +
-                                                         "; the bytes cannot be told from them");
+    throw Error(ErrorKind::not_comparable, "pixels",
+                path.string() + ": " + name + ": " + describe(fit) +
+                    "; the bytes cannot be told from them");
   }
   RecoveredBytes bytes = recover_bytes(values, layout, fit.matches.front().hypothesis);
   if (bytes.ambiguous_values > 0) {
@@ -96,8 +96,8 @@ std::optional<RawPatches> from_npz(const fs::path& path, const Checkpoint& check
       const auto found = arrays.find(grid);
       if (found == arrays.end() || found->second.dtype != DType::i64) continue;
       std::vector<GridThw> grids = grids_of(path, found->second.bytes.span(), found->second.shape);
-      return recovered(path, name, {array.dtype, array.shape, array.bytes.span()},
-                       std::move(grids), checkpoint, notes);
+      return recovered(path, name, {array.dtype, array.shape, array.bytes.span()}, std::move(grids),
+                       checkpoint, notes);
     }
     refuse(path, "has " + name + " and no int64 grid_thw or image_grid_thw that says its items");
   }
@@ -126,7 +126,8 @@ void add_arrays(DiffPixels& pixels, const fs::path& path, const Checkpoint& chec
 
 void add_media(DiffPixels& pixels, const fs::path& path, const Checkpoint& checkpoint) {
   const PixelSpec spec = checkpoint.preprocessor().pixels;
-  pixels.items.push_back({std::nullopt, path.string(), [path, spec] {
+  pixels.items.push_back({std::nullopt, path.string(),
+                          [path, spec] {
                             auto loaded = FileSource({path}, spec, {}, 1).load(0);
                             if (auto* failure = std::get_if<ItemFailure>(&loaded)) {
                               throw Error(failure->kind, "pixels",
@@ -170,8 +171,8 @@ void add_map(DiffPixels& pixels, const fs::path& path, const Checkpoint& checkpo
   for (const auto& [key, value] : map.items()) {
     if (!value.is_string()) refuse(path, key + ": expected the name of a file");
     const auto [name, item] = file_and_item(value.get<std::string>());
-    const fs::path target = fs::path(name).is_absolute() ? fs::path(name)
-                                                         : path.parent_path() / name;
+    const fs::path target =
+        fs::path(name).is_absolute() ? fs::path(name) : path.parent_path() / name;
     auto found = opened.find(target.string());
     if (found == opened.end()) {
       DiffPixels one;

@@ -6,6 +6,7 @@
 
 #include "check/place.h"
 #include "cli/progress_line.h"
+#include "cli/wrong_stage.h"
 
 namespace vtower::cli {
 namespace {
@@ -123,6 +124,7 @@ Cause cause_of(const explain::Explanation& explanation, const std::string& side)
   const explain::Candidate& best = explanation.fits.front();
   Cause cause;
   cause.id = best.id;
+  cause.variant = best.variant;
   for (std::size_t i = 1; i < explanation.fits.size(); ++i) {
     cause.also.push_back(explanation.fits[i].id);
   }
@@ -160,8 +162,15 @@ void explain_pairs(Report& report, const JudgementInput& input, const JudgeArgum
     }
     if (found.fits.empty()) {
       report.notes.push_back(run.name + ": none of " + std::to_string(found.tried) +
-                             " known faults explains it; the nearest is " +
-                             named(found.runner_up));
+                             " known faults explains it; the nearest is " + named(found.runner_up));
+      const std::size_t worst = failing.front();
+      if (const auto stage =
+              wrong_stage(input.checkpoint, run.placement, *run.dump, *run.place[worst],
+                          input.items.load(worst), arguments.resolved().k, input.threads)) {
+        report.first_wrong_stage = *stage;
+        report.notes.push_back(run.name + ": " + *stage +
+                               " is the first stage beyond what rounding can make");
+      }
     } else if (!report.cause) {
       report.cause = cause_of(found, run.name);
     } else if (report.cause->id == found.fits.front().id) {
@@ -177,8 +186,7 @@ void add_input_hashes(Report& report, const JudgementInput& input) {
   for (std::size_t r = 0; r < input.runs.size(); ++r) {
     const JudgedRun& run = input.runs[r];
     for (ItemReport& item : report.pairs[r].items) {
-      const auto name =
-          std::find(input.items.names.begin(), input.items.names.end(), item.item);
+      const auto name = std::find(input.items.names.begin(), input.items.names.end(), item.item);
       const auto place = run.place[static_cast<std::size_t>(name - input.items.names.begin())];
       if (place) item.input_sha256 = run.dump->items()[*place].input_sha256;
     }
@@ -243,10 +251,9 @@ Report judged(const JudgementInput& input, const JudgeArguments& arguments,
   std::vector<Placement> placements;
   std::vector<explain::Side> sides;
   for (const JudgedRun& run : input.runs) {
-    const auto known =
-        std::find_if(placements.begin(), placements.end(), [&](const Placement& placement) {
-          return same_placement(placement, run.placement);
-        });
+    const auto known = std::find_if(
+        placements.begin(), placements.end(),
+        [&](const Placement& placement) { return same_placement(placement, run.placement); });
     const auto index = static_cast<std::size_t>(known - placements.begin());
     if (known == placements.end()) placements.push_back(run.placement);
     sides.push_back({run.name, index, [&run](std::size_t item) { return rows_of(run, item); }});
@@ -256,10 +263,10 @@ Report judged(const JudgementInput& input, const JudgeArguments& arguments,
   {
     const explain::Yardstick yardstick(input.checkpoint, placements);
     ProgressLine progress(terminal, "items judged");
-    report.pairs = explain::judge(
-        yardstick, input.items, sides,
-        {policy, input.threads,
-         [&](std::size_t done, std::size_t of) { progress.update(done, of); }});
+    report.pairs = explain::judge(yardstick, input.items, sides,
+                                  {policy, input.threads, [&](std::size_t done, std::size_t of) {
+                                     progress.update(done, of);
+                                   }});
   }
   add_input_hashes(report, input);
   compare_bytes(report, input, policy);

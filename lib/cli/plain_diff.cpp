@@ -13,7 +13,7 @@ void add_algebra(Report& report, const Dump& a, const Dump& b, const Policy& pol
   std::vector<AlgebraItem> items;
   for (std::size_t i = 0; i < a.items().size(); ++i) {
     const DumpItem& left = a.items()[i];
-    const DumpItem* right = keys                  ? b.find(left.key)
+    const DumpItem* right = keys                   ? b.find(left.key)
                             : i < b.items().size() ? &b.items()[i]
                                                    : nullptr;
     if (right == nullptr || right->embeddings.width != left.embeddings.width) continue;

@@ -37,7 +37,8 @@ std::string line_of(const explain::SelftestRow& row) {
                 row.smallest_caught ? number(*row.smallest_caught).c_str() : "-",
                 std::string(row.missed ? "MISSED" : word(row.naming)).c_str());
   std::string line = text;
-  for (const std::string& also : row.also) line += (line.ends_with("named") ? " with " : ", ") + also;
+  for (const std::string& also : row.also)
+    line += (line.ends_with("named") ? " with " : ", ") + also;
   return line;
 }
 
@@ -104,8 +105,7 @@ ExitCode SelftestCommand::operator()(const Terminal& terminal) const {
     ProgressLine progress(terminal, "faults planted");
     found = explain::run_selftest(
         checkpoint, run.placement(checkpoint), inputs.items, explain::media_faults(inputs.media),
-        {tested, threads,
-         [&](std::size_t done, std::size_t of) { progress.update(done, of); }});
+        {tested, threads, [&](std::size_t done, std::size_t of) { progress.update(done, of); }});
   }
 
   const auto count = [&](auto holds) {

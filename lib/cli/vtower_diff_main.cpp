@@ -74,8 +74,8 @@ void add_dump_options(CLI::App& app, DumpOptions& options) {
 int stopped(const Terminal& terminal, ErrorKind kind, const std::string& message) {
   terminal.complain(message);
   const int code = static_cast<int>(exit_code_of(kind));
-  terminal.report({{"error", {{"class", to_string(kind)}, {"message", message}}},
-                   {"exit_code", code}});
+  terminal.report(
+      {{"error", {{"class", to_string(kind)}, {"message", message}}}, {"exit_code", code}});
   return code;
 }
 

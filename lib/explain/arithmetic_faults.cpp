@@ -56,7 +56,8 @@ void add_rotations(std::vector<Fault>& faults) {
       if (name.find(what) != std::string::npos) value.copy_(value.to(type));
     };
   };
-  for (const auto& [type, name] : {std::pair{at::kBFloat16, "bf16"}, std::pair{at::kHalf, "fp16"}}) {
+  for (const auto& [type, name] :
+       {std::pair{at::kBFloat16, "bf16"}, std::pair{at::kHalf, "fp16"}}) {
     const std::string word = name;
     faults.push_back(rotated("rope_low_precision", word, "cos and sin are rounded to " + word,
                              [round = round_to(type, "rotary.")](auto& which, at::Tensor& value) {
@@ -95,10 +96,10 @@ std::vector<Fault> arithmetic_faults(const Setting& setting) {
   for (const auto& [eps, name] :
        {std::pair{1e-5, "1e-5"}, std::pair{1e-6, "1e-6"}, std::pair{1e-12, "1e-12"}}) {
     if (eps == config.norm_eps) continue;
-    faults.push_back(configured("eps_other", name,
-                                std::string("the norms' epsilon is ") + name +
-                                    " instead of the checkpoint's",
-                                [eps = eps](VisionConfig& altered) { altered.norm_eps = eps; }));
+    faults.push_back(
+        configured("eps_other", name,
+                   std::string("the norms' epsilon is ") + name + " instead of the checkpoint's",
+                   [eps = eps](VisionConfig& altered) { altered.norm_eps = eps; }));
   }
   add_rotations(faults);
 

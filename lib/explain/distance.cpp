@@ -10,7 +10,9 @@ namespace vtower::explain {
 
 TokenRows rows_of(const at::Tensor& tokens) {
   assert(tokens.is_cpu() && tokens.is_contiguous() && tokens.dim() == 2);
-  return {to_dtype(tokens.scalar_type()), tokens.size(0), tokens.size(1),
+  return {to_dtype(tokens.scalar_type()),
+          tokens.size(0),
+          tokens.size(1),
           {static_cast<const std::uint8_t*>(tokens.const_data_ptr()), tokens.nbytes()}};
 }
 
@@ -29,7 +31,8 @@ Distance distance(const std::vector<TokenRows>& side, const Tensors& truth, int 
   assert(!side.empty() && side.size() <= truth.size());
   Distance all;
   for (std::size_t i = 0; i < side.size(); ++i) {
-    const ItemComparison found = compare_items(side[i], rows_of(truth[i]), Scale::reference, threads);
+    const ItemComparison found =
+        compare_items(side[i], rows_of(truth[i]), Scale::reference, threads);
     all = larger(all, {found.worst_error, found.pooled_error});
   }
   return all;

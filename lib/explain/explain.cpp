@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-
 namespace vtower::explain {
 namespace {
 
@@ -46,8 +45,7 @@ Explanation Explainer::explain(const Evidence& evidence) const {
   for (const RawPatches* item : evidence.items) rows += item->rows();
 
   const auto faults_of = [&](const RawPatches& batch) {
-    return catalogue(
-        {checkpoint_.vision(), checkpoint_.preprocessor().norm, batch.grids()});
+    return catalogue({checkpoint_.vision(), checkpoint_.preprocessor().norm, batch.grids()});
   };
 
   Explanation result;

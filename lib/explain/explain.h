@@ -31,7 +31,7 @@ struct Evidence {
 struct ExplainOptions {
   double k = 3;
   int threads = 1;
-  double most_seconds = 600;  // after which no further fault is tried
+  double most_seconds = 600;             // after which no further fault is tried
   std::int64_t most_batch_rows = 32768;  // above: faults of a batch are not tried
   std::function<void(std::size_t done, std::size_t of)> on_progress;
 };

@@ -32,7 +32,7 @@ struct Fault {
   std::function<void(VisionConfig&)> config;            // loads a tower of its own
   WeightSource::Editor weights;                         // likewise
   std::function<void(SeqPlan&)> plan;
-  std::function<StageTrace(const SeqPlan&)> trace;      // overwrites stages on their way
+  std::function<StageTrace(const SeqPlan&)> trace;  // overwrites stages on their way
   std::function<Tensors(const Tensors&)> output;
 
   // "bias_dropped.qkv"

@@ -59,8 +59,7 @@ std::optional<Tensors> FaultSearch::planted(const Fault& fault) {
   }
 }
 
-Distance FaultSearch::distance_of(const std::vector<ItemRows>& side,
-                                  const Tensors& planted) const {
+Distance FaultSearch::distance_of(const std::vector<ItemRows>& side, const Tensors& planted) const {
   Distance all;
   std::int64_t first = 0;
   for (std::size_t i = 0; i < side.size(); ++i) {
@@ -113,17 +112,16 @@ std::optional<Candidate> FaultSearch::held_against(const std::string& name,
           run[i][t].width != side[i][t].width) {
         return std::nullopt;
       }
-      const ItemComparison found =
-          compare_items(side[i][t], run[i][t], Scale::reference, threads_);
+      const ItemComparison found = compare_items(side[i][t], run[i][t], Scale::reference, threads_);
       left = larger(left, {found.worst_error, found.pooled_error});
     }
   }
   const Distance mismatch = distance_of(side, sound_wide_.tensors());
   const Distance floor = floor_of(sound_run_.tensors(), sound_wide_.tensors());
-  Candidate candidate{name, "", "it equals the run given as " + name, left.worst, left.pooled,
-                      2 * k_ * floor.worst, false};
-  candidate.fits =
-      left.worst <= candidate.limit && left.pooled <= most_left_over * mismatch.pooled;
+  Candidate candidate{name,       "",          "it equals the run given as " + name,
+                      left.worst, left.pooled, 2 * k_ * floor.worst,
+                      false};
+  candidate.fits = left.worst <= candidate.limit && left.pooled <= most_left_over * mismatch.pooled;
   return candidate;
 }
 

@@ -36,8 +36,7 @@ Fault block_skipped(std::int64_t i, std::int64_t depth) {
   const std::string before = first ? std::string("block_input") : block(i - 1);
   const auto kept = std::make_shared<at::Tensor>();
   return hooked(last ? "last_block_skipped" : "block_skipped", last ? "" : std::to_string(i),
-                last ? std::string("the last block was left out")
-                     : block(i) + " was left out",
+                last ? std::string("the last block was left out") : block(i) + " was left out",
                 [=, name = block(i)](const std::string& stage, at::Tensor& rows, at::Tensor value) {
                   if (stage == before) *kept = rows.clone();
                   if (stage == name) value.copy_(*kept);
@@ -69,11 +68,11 @@ std::vector<Fault> flow_faults(const Setting& setting) {
                             [at](const std::string& stage) { return stage == at; });
       lost.rank = Fault::Rank::per_block;
       faults.push_back(std::move(lost));
-      Fault silent = hooked("branch_dropped", std::to_string(i) + "-" + branch,
-                            at + " is not added",
-                            [at](const std::string& stage, at::Tensor&, at::Tensor value) {
-                              if (stage == at) value.zero_();
-                            });
+      Fault silent =
+          hooked("branch_dropped", std::to_string(i) + "-" + branch, at + " is not added",
+                 [at](const std::string& stage, at::Tensor&, at::Tensor value) {
+                   if (stage == at) value.zero_();
+                 });
       silent.rank = Fault::Rank::per_block;
       faults.push_back(std::move(silent));
     }

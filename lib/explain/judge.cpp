@@ -25,11 +25,11 @@ void judge_item(PairReport& report, const std::string& name, const GridThw& grid
   for (std::size_t i = 0; i < rows.size() && i < truth.size(); ++i) {
     const TokenRows expected = rows_of(truth[i]);
     if (rows[i].rows != expected.rows || rows[i].width != expected.width) {
-      report.skipped.push_back(
-          {name, tensor_name(i), Verdict::not_comparable,
-           "is [" + std::to_string(rows[i].rows) + ", " + std::to_string(rows[i].width) +
-               "], the tower makes [" + std::to_string(expected.rows) + ", " +
-               std::to_string(expected.width) + "]"});
+      report.skipped.push_back({name, tensor_name(i), Verdict::not_comparable,
+                                "is [" + std::to_string(rows[i].rows) + ", " +
+                                    std::to_string(rows[i].width) + "], the tower makes [" +
+                                    std::to_string(expected.rows) + ", " +
+                                    std::to_string(expected.width) + "]"});
       continue;
     }
     ItemReport item;
@@ -49,8 +49,8 @@ void conclude(PairReport& report) {
   report.verdict = verdict_of(report);
   if (report.verdict == Verdict::not_comparable) {
     const SkippedItem& first = report.skipped.front();
-    report.reason = first.item + (first.tensor.empty() ? "" : " " + first.tensor) + ": " +
-                    first.reason;
+    report.reason =
+        first.item + (first.tensor.empty() ? "" : " " + first.tensor) + ": " + first.reason;
   }
   if (report.verdict == Verdict::vacuous) {
     report.reason = "nothing was compared: none of the items is in " + report.a;

@@ -45,11 +45,11 @@ Frame decoded(const ImageDecoder& decoder, bool ignore_orientation) {
 
 // Bicubic on the four nearest pixels, as without antialiasing: torchvision's float path.
 Frame without_antialias(const Frame& frame, ImageSize target) {
-  at::Tensor pixels =
-      at::from_blob(const_cast<std::uint8_t*>(frame.pixels.data()),
-                    {1, frame.size.height, frame.size.width, 3}, at::TensorOptions().dtype(at::kByte))
-          .permute({0, 3, 1, 2})
-          .to(at::kFloat);
+  at::Tensor pixels = at::from_blob(const_cast<std::uint8_t*>(frame.pixels.data()),
+                                    {1, frame.size.height, frame.size.width, 3},
+                                    at::TensorOptions().dtype(at::kByte))
+                          .permute({0, 3, 1, 2})
+                          .to(at::kFloat);
   const at::Tensor resized =
       at::upsample_bicubic2d(pixels, {target.height, target.width}, /*align_corners=*/false)
           .round()
@@ -65,8 +65,8 @@ Frame without_antialias(const Frame& frame, ImageSize target) {
 RawPatches still_pixels(const MediaSource& source, const Recipe& recipe) {
   const MappedFile file(source.path);
   const Profile profile = source.options.profile;
-  const auto decoder = open_image(
-      {file.bytes(), profile, source.options.max_image_pixels, recipe.alpha});
+  const auto decoder =
+      open_image({file.bytes(), profile, source.options.max_image_pixels, recipe.alpha});
   Frame frame = decoded(*decoder, recipe.ignore_orientation || profile == Profile::hf);
   const PatchLayout& layout = source.spec.layout;
   const ResizeBackend backend = recipe.backend.value_or(
@@ -150,53 +150,52 @@ std::vector<Fault> media_faults(const std::vector<std::optional<MediaSource>>& s
   const Resample own = all.front().spec.resample;
   const std::int64_t factor = all.front().spec.layout.factor();
   Builder builder(all);
-  for (const Resample kernel :
-       {Resample::bilinear, Resample::bicubic, Resample::nearest}) {
+  for (const Resample kernel : {Resample::bilinear, Resample::bicubic, Resample::nearest}) {
     if (kernel == own) continue;
     const std::string name(name_of(kernel));
-    builder.add("resize_kernel_other", name,
-                "pictures were resized with a " + name + " kernel instead of " +
-                    std::string(name_of(own)),
-                [kernel](const MediaSource& source) {
-                  MediaSource altered = source;
-                  altered.spec.resample = kernel;
-                  return sound_pixels(altered);
-                });
+    builder.add(
+        "resize_kernel_other", name,
+        "pictures were resized with a " + name + " kernel instead of " + std::string(name_of(own)),
+        [kernel](const MediaSource& source) {
+          MediaSource altered = source;
+          altered.spec.resample = kernel;
+          return sound_pixels(altered);
+        });
   }
   Recipe recipe;
   if (own != Resample::lanczos) {
     recipe.kernel = Resample::lanczos;
     recipe.backend = ResizeBackend::pillow;
-    builder.add_still("resize_kernel_other", "lanczos",
-                      "pictures were resized with a lanczos kernel instead of " +
-                          std::string(name_of(own)),
-                      recipe);
+    builder.add_still(
+        "resize_kernel_other", "lanczos",
+        "pictures were resized with a lanczos kernel instead of " + std::string(name_of(own)),
+        recipe);
   }
   recipe = {};
   recipe.antialias = false;
   if (own == Resample::bicubic) {
-    builder.add_still("resize_without_antialias", "",
-                      "pictures were resized without antialiasing", recipe);
+    builder.add_still("resize_without_antialias", "", "pictures were resized without antialiasing",
+                      recipe);
   }
   const bool pillow = all.front().options.profile == Profile::hf_pil;
   recipe = {};
   recipe.backend = pillow ? ResizeBackend::torchvision : ResizeBackend::pillow;
-  builder.add_still("resize_backend_other", "",
-                    std::string("pictures were resized by ") +
-                        (pillow ? "torchvision instead of Pillow" : "Pillow instead of torchvision"),
-                    recipe);
+  builder.add_still(
+      "resize_backend_other", "",
+      std::string("pictures were resized by ") +
+          (pillow ? "torchvision instead of Pillow" : "Pillow instead of torchvision"),
+      recipe);
   for (const std::int64_t other : {28, 32, 56, 64}) {
     if (other == factor) continue;
     for (const ResizeBackend backend : {ResizeBackend::torchvision, ResizeBackend::pillow}) {
       recipe = {};
       recipe.first_factor = other;
       recipe.backend = backend;
-      builder.add_still("resized_twice",
-                        std::to_string(other) +
-                            (backend == ResizeBackend::pillow ? "-pillow" : ""),
-                        "pictures were resized twice, first to multiples of " +
-                            std::to_string(other) + " pixels",
-                        recipe);
+      builder.add_still(
+          "resized_twice",
+          std::to_string(other) + (backend == ResizeBackend::pillow ? "-pillow" : ""),
+          "pictures were resized twice, first to multiples of " + std::to_string(other) + " pixels",
+          recipe);
     }
   }
   recipe = {};

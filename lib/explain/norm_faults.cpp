@@ -32,10 +32,7 @@ struct Constants {
 
 const std::vector<Constants>& known_sets() {
   static const std::vector<Constants> sets{
-      {"clip",
-       "CLIP's",
-       {0.48145466, 0.4578275, 0.40821073},
-       {0.26862954, 0.26130258, 0.27577711}},
+      {"clip", "CLIP's", {0.48145466, 0.4578275, 0.40821073}, {0.26862954, 0.26130258, 0.27577711}},
       {"half", "0.5 and 0.5", {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}},
       {"imagenet", "ImageNet's", {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}},
       {"none", "no mean and std, the rescale alone,", {0, 0, 0}, {1, 1, 1}}};
@@ -74,13 +71,11 @@ void add_low_precision(std::vector<Fault>& faults, const NormConstants& norm,
   });
   add("two-step", [=](double u, std::size_t c) {
     const float x = round(static_cast<float>(u) * round(rescale));
-    return round(round(x - round(static_cast<float>(mean[c]))) /
-                 round(static_cast<float>(std[c])));
+    return round(round(x - round(static_cast<float>(mean[c]))) / round(static_cast<float>(std[c])));
   });
   add("rescaled-in-float", [=](double u, std::size_t c) {
     const float x = round(static_cast<float>(u) * rescale);
-    return round(round(x - round(static_cast<float>(mean[c]))) /
-                 round(static_cast<float>(std[c])));
+    return round(round(x - round(static_cast<float>(mean[c]))) / round(static_cast<float>(std[c])));
   });
   add("affine", [=](double u, std::size_t c) {
     const float w = round(rescale / static_cast<float>(std[c]));
@@ -113,8 +108,8 @@ std::vector<Fault> norm_faults(const Setting& setting) {
         const double once = (u * rescale - mean[c]) / std[c];
         return (once * rescale - mean[c]) / std[c];
       });
-  add("norm_doubled", "rescaled-once",
-      "mean and std were applied twice, the rescale by 1/255 once", [=](double u, std::size_t c) {
+  add("norm_doubled", "rescaled-once", "mean and std were applied twice, the rescale by 1/255 once",
+      [=](double u, std::size_t c) {
         const double once = (u * rescale - mean[c]) / std[c];
         return (once - mean[c]) / std[c];
       });

@@ -111,23 +111,23 @@ void add_stale_rows(std::vector<Fault>& faults, const std::vector<std::int64_t>&
         const std::int64_t tail = counts[item] / share;
         const std::int64_t first = counts[item] - tail;
         if (tail == 0 || counts[before] < counts[item]) continue;
-        faults.push_back(moved(
-            "rows_stale",
-            std::to_string(item) + "-from-" + std::to_string(before) + "-last-" +
-                std::to_string(tail),
-            "the last " + std::to_string(tail) + " tokens of item " + std::to_string(item) +
-                " are those of another item: rows of an earlier replay",
-            [=](const at::Tensor& tokens) {
-              at::Tensor stale = tokens.clone();
-              const auto start = [&](std::size_t i) {
-                return std::accumulate(counts.begin(),
-                                       counts.begin() + static_cast<std::ptrdiff_t>(i),
-                                       std::int64_t{0});
-              };
-              stale.narrow(0, start(item) + first, tail)
-                  .copy_(tokens.narrow(0, start(before) + first, tail));
-              return stale;
-            }));
+        faults.push_back(
+            moved("rows_stale",
+                  std::to_string(item) + "-from-" + std::to_string(before) + "-last-" +
+                      std::to_string(tail),
+                  "the last " + std::to_string(tail) + " tokens of item " + std::to_string(item) +
+                      " are those of another item: rows of an earlier replay",
+                  [=](const at::Tensor& tokens) {
+                    at::Tensor stale = tokens.clone();
+                    const auto start = [&](std::size_t i) {
+                      return std::accumulate(counts.begin(),
+                                             counts.begin() + static_cast<std::ptrdiff_t>(i),
+                                             std::int64_t{0});
+                    };
+                    stale.narrow(0, start(item) + first, tail)
+                        .copy_(tokens.narrow(0, start(before) + first, tail));
+                    return stale;
+                  }));
       }
     }
   }
@@ -179,13 +179,12 @@ std::vector<Fault> output_faults(const Setting& setting) {
   for (const std::int64_t by : {1, -1}) {
     if (!clips) continue;
     std::vector<GridThw> grids(setting.grids.begin(), setting.grids.end());
-    faults.push_back(moved(
-        "frames_shifted", by == 1 ? "tokens" : "tokens-back",
-        std::string("the tokens of each temporal group are those of the one ") +
-            (by == 1 ? "before" : "after"),
-        item_by_item(counts, [=](const at::Tensor& tokens, std::size_t item) {
-          return at::roll(tokens, by * tokens.size(0) / grids[item].t, 0);
-        })));
+    faults.push_back(moved("frames_shifted", by == 1 ? "tokens" : "tokens-back",
+                           std::string("the tokens of each temporal group are those of the one ") +
+                               (by == 1 ? "before" : "after"),
+                           item_by_item(counts, [=](const at::Tensor& tokens, std::size_t item) {
+                             return at::roll(tokens, by * tokens.size(0) / grids[item].t, 0);
+                           })));
   }
   const std::size_t levels = setting.config.deepstack_blocks.size();
   if (levels > 1) {

@@ -109,10 +109,9 @@ std::vector<Fault> pixel_faults(const Setting& setting) {
     return ((c * depth + t) * p + y) * p + x;
   };
   std::vector<Fault> faults;
-  faults.push_back(columns("channels_swapped", "", "red and blue are swapped (BGR pixels)",
-                           column_order(layout, [=](auto c, auto t, auto y, auto x) {
-                             return at(2 - c, t, y, x);
-                           })));
+  faults.push_back(columns(
+      "channels_swapped", "", "red and blue are swapped (BGR pixels)",
+      column_order(layout, [=](auto c, auto t, auto y, auto x) { return at(2 - c, t, y, x); })));
   faults.push_back(columns("channels_swapped", "last",
                            "rows hold their channels last, the tower reads them first",
                            column_order(layout, [=](auto c, auto t, auto y, auto x) {
@@ -131,10 +130,9 @@ std::vector<Fault> pixel_faults(const Setting& setting) {
                                return at(plane % 3, plane / 3, y, x);     // written as (t, c)
                              })));
   }
-  faults.push_back(columns("hw_swapped", "in-patch", "the pixels of each patch are transposed",
-                           column_order(layout, [=](auto c, auto t, auto y, auto x) {
-                             return at(c, t, x, y);
-                           })));
+  faults.push_back(columns(
+      "hw_swapped", "in-patch", "the pixels of each patch are transposed",
+      column_order(layout, [=](auto c, auto t, auto y, auto x) { return at(c, t, x, y); })));
   const auto raster = [=](const GridThw& grid, std::int64_t row) {
     return merge_row(grid, merge, row / grid.w, row % grid.w);
   };
@@ -149,8 +147,8 @@ std::vector<Fault> pixel_faults(const Setting& setting) {
     faults.push_back(rows("raster_order", "",
                           "rows came in raster order, the tower assumes blocks of merge_size",
                           raster));
-    faults.push_back(rows("raster_order", "twice", "rows were put in merge order twice",
-                          from_raster));
+    faults.push_back(
+        rows("raster_order", "twice", "rows were put in merge order twice", from_raster));
   }
   const auto transposed = [=](const GridThw& grid, std::int64_t row) {
     const GridThw turned{grid.t, grid.w, grid.h};
@@ -170,9 +168,8 @@ std::vector<Fault> pixel_faults(const Setting& setting) {
     faults.push_back(frames("by-minus-group",
                             "each temporal group of a clip shows the one after it",
                             [=](auto f, auto) { return f + depth; }));
-    Fault order = frames("", "the frames of each temporal group are swapped", [=](auto f, auto) {
-      return f / depth * depth + (depth - 1 - f % depth);
-    });
+    Fault order = frames("", "the frames of each temporal group are swapped",
+                         [=](auto f, auto) { return f / depth * depth + (depth - 1 - f % depth); });
     order.id = "temporal_order";
     order.variant = "swapped";
     faults.push_back(std::move(order));

@@ -72,28 +72,23 @@ void add_window_faults(std::vector<Fault>& faults, const SeqPlan& sound) {
     faults.push_back(planned("window_inverse_missing", "order-for-inverse",
                              "the output was put in window order again instead of back",
                              [](SeqPlan& plan) { plan.window_inverse = plan.window_order; }));
-    faults.push_back(planned("window_rope_unpermuted", "",
-                             "rotary positions stayed in input order while rows went to windows",
-                             [](SeqPlan& plan) {
-                               plan.rope_positions = positions_in_input_order(plan);
-                             }));
+    faults.push_back(
+        planned("window_rope_unpermuted", "",
+                "rotary positions stayed in input order while rows went to windows",
+                [](SeqPlan& plan) { plan.rope_positions = positions_in_input_order(plan); }));
   }
   if (sound.window_cu_seqlens != sound.frame_cu_seqlens) {
-    faults.push_back(planned("window_all_full", "",
-                             "every block attends over whole frames, windows are ignored",
-                             [](SeqPlan& plan) {
-                               plan.window_cu_seqlens = plan.frame_cu_seqlens;
-                             }));
-    faults.push_back(planned("window_all_windowed", "",
-                             "every block attends within windows, also those of full attention",
-                             [](SeqPlan& plan) {
-                               plan.frame_cu_seqlens = plan.window_cu_seqlens;
-                             }));
-    faults.push_back(planned("window_all_windowed", "exchanged",
-                             "blocks of full attention and windowed blocks are exchanged",
-                             [](SeqPlan& plan) {
-                               std::swap(plan.frame_cu_seqlens, plan.window_cu_seqlens);
-                             }));
+    faults.push_back(
+        planned("window_all_full", "", "every block attends over whole frames, windows are ignored",
+                [](SeqPlan& plan) { plan.window_cu_seqlens = plan.frame_cu_seqlens; }));
+    faults.push_back(
+        planned("window_all_windowed", "",
+                "every block attends within windows, also those of full attention",
+                [](SeqPlan& plan) { plan.frame_cu_seqlens = plan.window_cu_seqlens; }));
+    faults.push_back(
+        planned("window_all_windowed", "exchanged",
+                "blocks of full attention and windowed blocks are exchanged",
+                [](SeqPlan& plan) { std::swap(plan.frame_cu_seqlens, plan.window_cu_seqlens); }));
   }
 }
 
@@ -107,9 +102,8 @@ void add_segment_faults(std::vector<Fault>& faults, const Setting& setting, cons
     }
     known.emplace_back(variant, offsets);
     const bool batch = setting.grids.size() > 1;
-    Fault fault = planned(id, variant, sentence, [offsets](SeqPlan& plan) {
-      plan.frame_cu_seqlens = offsets;
-    });
+    Fault fault = planned(id, variant, sentence,
+                          [offsets](SeqPlan& plan) { plan.frame_cu_seqlens = offsets; });
     fault.needs_batch = batch;
     faults.push_back(std::move(fault));
   };
@@ -165,20 +159,18 @@ void add_position_faults(std::vector<Fault>& faults, const Setting& setting) {
                                plan = std::move(other);
                              }));
   }
-  faults.push_back(planned("raster_order", "positions",
-                           "rotary positions are in raster order, the rows in blocks",
-                           [config](SeqPlan& plan) {
-                             std::size_t i = 0;
-                             for (const GridThw& grid : plan.grids) {
-                               for (std::int64_t row = 0; row < grid.patches(); ++row) {
-                                 const std::int64_t place = row % (grid.h * grid.w);
-                                 plan.rope_positions[i++] =
-                                     static_cast<std::int32_t>(place / grid.w);
-                                 plan.rope_positions[i++] =
-                                     static_cast<std::int32_t>(place % grid.w);
-                               }
-                             }
-                           }));
+  faults.push_back(
+      planned("raster_order", "positions",
+              "rotary positions are in raster order, the rows in blocks", [config](SeqPlan& plan) {
+                std::size_t i = 0;
+                for (const GridThw& grid : plan.grids) {
+                  for (std::int64_t row = 0; row < grid.patches(); ++row) {
+                    const std::int64_t place = row % (grid.h * grid.w);
+                    plan.rope_positions[i++] = static_cast<std::int32_t>(place / grid.w);
+                    plan.rope_positions[i++] = static_cast<std::int32_t>(place % grid.w);
+                  }
+                }
+              }));
 }
 
 // The taps of every row, from a rule for one axis: table place (fractional) of index i of `count`.
@@ -204,8 +196,8 @@ void retap(SeqPlan& plan, std::int64_t side, Between between, const AxisPlace& a
         const std::int64_t cy = std::min(y0 + (corner / 2 == 1 ? 1 : 0), side - 1);
         const std::int64_t cx = std::min(x0 + (corner % 2 == 1 ? 1 : 0), side - 1);
         plan.position_taps[corner * rows + row] = static_cast<std::int32_t>(cy * side + cx);
-        plan.position_weights[corner * rows + row] = static_cast<float>(
-            (corner / 2 == 1 ? dy : 1 - dy) * (corner % 2 == 1 ? dx : 1 - dx));
+        plan.position_weights[corner * rows + row] =
+            static_cast<float>((corner / 2 == 1 ? dy : 1 - dy) * (corner % 2 == 1 ? dx : 1 - dx));
       }
     }
   }
@@ -214,9 +206,8 @@ void retap(SeqPlan& plan, std::int64_t side, Between between, const AxisPlace& a
 void add_table_faults(std::vector<Fault>& faults, std::int64_t side) {
   const auto add = [&](const std::string& id, const std::string& variant,
                        const std::string& sentence, Between between, const AxisPlace& axis) {
-    faults.push_back(planned(id, variant, sentence, [=](SeqPlan& plan) {
-      retap(plan, side, between, axis);
-    }));
+    faults.push_back(
+        planned(id, variant, sentence, [=](SeqPlan& plan) { retap(plan, side, between, axis); }));
   };
   const AxisPlace half_pixel = [](std::int64_t i, std::int64_t count, std::int64_t places) {
     return (static_cast<double>(i) + 0.5) * static_cast<double>(places) /
@@ -233,8 +224,8 @@ void add_table_faults(std::vector<Fault>& faults, std::int64_t side) {
     return static_cast<double>(i);
   };
   add("position_taps_half_pixel", "",
-      "the position table is sampled at pixel centres (align_corners=false)",
-      Between::interpolated, half_pixel);
+      "the position table is sampled at pixel centres (align_corners=false)", Between::interpolated,
+      half_pixel);
   add("position_taps_half_pixel", "unaligned",
       "the position table is sampled by side / length, without aligned corners",
       Between::interpolated, no_corner);
@@ -276,19 +267,19 @@ std::vector<Fault> padding_faults(const Setting& setting) {
     if (padding <= 0 || padding % (merge * merge) != 0) continue;
     const GridThw grid{1, merge, padding / merge};
     for (const bool at_origin : {false, true}) {
-      Fault fault = in_batch(planned(
-          "padding_leaked", std::to_string(total) + (at_origin ? "-at-origin" : ""),
-          "the last sequence attends to padding rows (a batch of " + std::to_string(total) +
-              " rows)",
-          [=](SeqPlan& plan) {
-            // Its own sequence begins where the items end: that boundary is left out.
-            const auto items = static_cast<std::int32_t>(rows);
-            std::erase(plan.frame_cu_seqlens, items);
-            if (!plan.window_cu_seqlens.empty()) std::erase(plan.window_cu_seqlens, items);
-            if (!at_origin) return;
-            std::fill(plan.rope_positions.begin() + static_cast<std::ptrdiff_t>(2 * rows),
-                      plan.rope_positions.end(), 0);
-          }));
+      Fault fault = in_batch(
+          planned("padding_leaked", std::to_string(total) + (at_origin ? "-at-origin" : ""),
+                  "the last sequence attends to padding rows (a batch of " + std::to_string(total) +
+                      " rows)",
+                  [=](SeqPlan& plan) {
+                    // Its own sequence begins where the items end: that boundary is left out.
+                    const auto items = static_cast<std::int32_t>(rows);
+                    std::erase(plan.frame_cu_seqlens, items);
+                    if (!plan.window_cu_seqlens.empty()) std::erase(plan.window_cu_seqlens, items);
+                    if (!at_origin) return;
+                    std::fill(plan.rope_positions.begin() + static_cast<std::ptrdiff_t>(2 * rows),
+                              plan.rope_positions.end(), 0);
+                  }));
       fault.pixels = [grid](const RawPatches& patches) {
         return PatchBytes::with_item(patches, grid, 0);
       };

@@ -64,8 +64,8 @@ PlantedEmbeddings PlantedTower::encode(const RawPatches& batch) const {
 
 PlantedEmbeddings PlantedTower::encode(const Fault& fault, const RawPatches& batch,
                                        const PlantedEmbeddings& sound) const {
-  const bool tower_runs = fault.norm || fault.pixels || fault.config || fault.weights ||
-                          fault.plan || fault.trace;
+  const bool tower_runs =
+      fault.norm || fault.pixels || fault.config || fault.weights || fault.plan || fault.trace;
   Tensors tensors = tower_runs ? run(fault, batch) : sound.tensors();
   return PlantedEmbeddings(fault.output ? fault.output(tensors) : std::move(tensors));
 }
@@ -76,8 +76,7 @@ PlantedEmbeddings PlantedTower::encode_in_graph(const Fault& fault, const RawPat
   const std::int64_t group = batch.layout().merge_size * batch.layout().merge_size;
   const std::int64_t budget = (batch.rows() + 2 * group - 1) / group * group;  // with padding
   GraphRecord record;
-  const auto runner =
-      make_graph_runner(tower, {BudgetLadder({budget}, group), Poison::on}, record);
+  const auto runner = make_graph_runner(tower, {BudgetLadder({budget}, group), Poison::on}, record);
   (void)runner->run(batch.slice(0, 1), StageTrace());
   Tensors tensors;
   for (const ItemEmbeddings& item : runner->run(batch, StageTrace())) {

@@ -43,7 +43,8 @@ class PlantedTower {
   // The batch replayed by a CUDA graph captured over the faulty tower, after another batch went
   // through the same graph. The fault must lie in norm, arithmetic or weights (asserted). Throws
   // Error{mode_unavailable} where the tower is not on a GPU.
-  [[nodiscard]] PlantedEmbeddings encode_in_graph(const Fault& fault, const RawPatches& batch) const;
+  [[nodiscard]] PlantedEmbeddings encode_in_graph(const Fault& fault,
+                                                  const RawPatches& batch) const;
 
  private:
   [[nodiscard]] VisionTower tower_with(const Fault& fault) const;

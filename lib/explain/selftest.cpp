@@ -103,8 +103,7 @@ Placement wider(const Placement& placement) {
 }  // namespace
 
 Selftest run_selftest(const Checkpoint& checkpoint, const Placement& placement,
-                      const std::vector<RawPatches>& items,
-                      std::vector<Fault> more,
+                      const std::vector<RawPatches>& items, std::vector<Fault> more,
                       const SelftestOptions& options) {
   constexpr double weakest = 1.0 / (1 << 30);
   const Gate gate(checkpoint, placement, items, options);
@@ -114,8 +113,8 @@ Selftest run_selftest(const Checkpoint& checkpoint, const Placement& placement,
   for (const RawPatches& item : items) parts.push_back(&item);
   FaultSearch search(run, wide, RawPatches::concat(parts), options.policy.k, options.threads,
                      Keep::yes);
-  std::vector<Fault> faults = catalogue(
-      {checkpoint.vision(), checkpoint.preprocessor().norm, search.batch().grids()});
+  std::vector<Fault> faults =
+      catalogue({checkpoint.vision(), checkpoint.preprocessor().norm, search.batch().grids()});
   std::move(more.begin(), more.end(), std::back_inserter(faults));
 
   Selftest result;

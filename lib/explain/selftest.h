@@ -27,7 +27,7 @@ struct SelftestRow {
   double effect = 0;  // worst token error under the fault, in limits
   bool caught = false;
   Naming naming = Naming::not_asked;
-  std::vector<std::string> also;           // the rest of a set
+  std::vector<std::string> also;          // the rest of a set
   std::optional<double> smallest_caught;  // strength; of 1, 1/2, 1/4, ...
   // Not caught, though it moves a token by more than twice what the default policy allows: this
   // policy lets through what it should catch.
@@ -49,8 +49,7 @@ struct Selftest {
 // `items`: one item each, run as one batch; `more`: faults beside the catalogue's, of how the items
 // became pixels.
 Selftest run_selftest(const Checkpoint& checkpoint, const Placement& placement,
-                      const std::vector<RawPatches>& items,
-                      std::vector<Fault> more,
+                      const std::vector<RawPatches>& items, std::vector<Fault> more,
                       const SelftestOptions& options);
 
 }  // namespace vtower::explain

@@ -63,14 +63,18 @@ const std::vector<BiasGroup>& bias_groups() {
          return name.find(".attn.") != std::string::npos && name.ends_with(".bias");
        }},
       {"norm", "the biases of the blocks' norms",
-       [](const std::string& name) { return ends_with_any(name, {"norm1.bias", "norm2.bias"}); }},
+       [](const std::string& name) {
+         return ends_with_any(name, {"norm1.bias", "norm2.bias"});
+       }},
       {"merger", "the biases of the mergers",
        [](const std::string& name) {
          return in_merger(name) && name.ends_with(".bias") &&
                 !ends_with_any(name, {"norm.bias", "ln_q.bias"});
        }},
       {"merger_norm", "the biases of the mergers' norms",
-       [](const std::string& name) { return ends_with_any(name, {".norm.bias", "ln_q.bias"}); }},
+       [](const std::string& name) {
+         return ends_with_any(name, {".norm.bias", "ln_q.bias"});
+       }},
       {"patch_embed", "the bias of the patch embedding",
        [](const std::string& name) { return name == "patch_embed.proj.bias"; }},
       {"all", "all biases", [](const std::string& name) { return name.ends_with(".bias"); }}};
@@ -84,11 +88,11 @@ void add_biases(std::vector<Fault>& faults, Family family) {
         (group.variant == "norm" || group.variant == "merger_norm")) {
       continue;  // RMSNorm has none
     }
-    faults.push_back(edited("bias_dropped", group.variant, group.words + " were dropped",
-                            [holds = group.holds](const std::string& name,
-                                                  const at::Tensor& stored) {
-                              return holds(name) ? at::zeros_like(stored) : stored;
-                            }));
+    faults.push_back(
+        edited("bias_dropped", group.variant, group.words + " were dropped",
+               [holds = group.holds](const std::string& name, const at::Tensor& stored) {
+                 return holds(name) ? at::zeros_like(stored) : stored;
+               }));
   }
 }
 
@@ -155,7 +159,8 @@ void add_qkv_orders(std::vector<Fault>& faults, const VisionConfig& config) {
 void add_mergers(std::vector<Fault>& faults, const VisionConfig& config) {
   const std::int64_t group = config.layout.merge_size * config.layout.merge_size;
   const auto is_norm = [](const std::string& name) {
-    return name.find("ln_q.") != std::string::npos || name.find("merger.norm.") != std::string::npos;
+    return name.find("ln_q.") != std::string::npos ||
+           name.find("merger.norm.") != std::string::npos;
   };
   Fault joined = edited("merger_norm_misplaced", "after-joining",
                         "the merger's norm sees joined tokens instead of patches",
@@ -165,14 +170,14 @@ void add_mergers(std::vector<Fault>& faults, const VisionConfig& config) {
   joined.config = [](VisionConfig& altered) { altered.merger_norm = MergerNorm::per_token; };
   faults.push_back(std::move(joined));
   if (config.deepstack_blocks.empty()) return;
-  Fault apart = edited(
-      "merger_norm_misplaced", "deepstack-before-joining",
-      "the deepstack mergers' norms see patches instead of joined tokens",
-      [=](const std::string& name, const at::Tensor& stored) {
-        const bool norm = name.starts_with("deepstack_merger_list.") &&
-                          name.find(".norm.") != std::string::npos;
-        return norm ? stored.narrow(0, 0, stored.size(0) / group).contiguous() : stored;
-      });
+  Fault apart =
+      edited("merger_norm_misplaced", "deepstack-before-joining",
+             "the deepstack mergers' norms see patches instead of joined tokens",
+             [=](const std::string& name, const at::Tensor& stored) {
+               const bool norm = name.starts_with("deepstack_merger_list.") &&
+                                 name.find(".norm.") != std::string::npos;
+               return norm ? stored.narrow(0, 0, stored.size(0) / group).contiguous() : stored;
+             });
   apart.config = [](VisionConfig& altered) { altered.deepstack_norm = MergerNorm::per_patch; };
   faults.push_back(std::move(apart));
 
@@ -188,8 +193,8 @@ void add_mergers(std::vector<Fault>& faults, const VisionConfig& config) {
     Fault fault;
     fault.id = "deepstack_shifted";
     fault.variant = by == 1 ? "" : "before";
-    fault.sentence = std::string("every deepstack level is taken one block too ") +
-                     (by == 1 ? "late" : "early");
+    fault.sentence =
+        std::string("every deepstack level is taken one block too ") + (by == 1 ? "late" : "early");
     fault.config = [blocks](VisionConfig& altered) { altered.deepstack_blocks = blocks; };
     faults.push_back(std::move(fault));
   }

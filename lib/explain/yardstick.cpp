@@ -55,10 +55,10 @@ ItemYardstick Yardstick::measure(const RawPatches& item, const RawPatches& neigh
   const std::int64_t merge = item.layout().merge_size;
   const std::int64_t tokens = item.grids().front().tokens(merge);
   for (const Reference& reference : references_) {
-    const std::vector<double> alone = errors(run(reference.tower, item, 0, tokens), found.truth,
-                                             threads);
-    const std::vector<double> again = errors(run(reference.tower, item, 0, tokens), found.truth,
-                                             threads);
+    const std::vector<double> alone =
+        errors(run(reference.tower, item, 0, tokens), found.truth, threads);
+    const std::vector<double> again =
+        errors(run(reference.tower, item, 0, tokens), found.truth, threads);
     const std::vector<double> among =
         errors(run(reference.tower, packed, neighbour.grids().front().tokens(merge), tokens),
                found.truth, threads);

@@ -22,8 +22,7 @@ template <typename Norm>
 class PatchMerger {
  public:
   PatchMerger(WeightSource& weights, const std::string& name, const MergerNames& names,
-              const VisionConfig& config, const Placement& placement,
-              MergerNorm norm_place)
+              const VisionConfig& config, const Placement& placement, MergerNorm norm_place)
       : joined_(config.width * config.layout.merge_size * config.layout.merge_size),
         norm_place_(norm_place),
         activation_(config.merger_act),

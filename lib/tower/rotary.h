@@ -33,7 +33,8 @@ class RotaryEmbedding {
 };
 
 // Rotates q and k of qkv [N, 3, heads, d] in place: with halves (a, b) of a head,
-// (a cos - b sin, b cos + a sin), computed in float32 (float64 for float64 values) and rounded once.
+// (a cos - b sin, b cos + a sin), computed in float32 (float64 for float64 values) and rounded
+// once.
 void rotate_queries_and_keys(at::Tensor& qkv, const Rotation& rotation);
 
 }  // namespace vtower

@@ -148,6 +148,29 @@ class Diff(TestCase):
         self.assertEqual(report["cause"]["id"], "tripled")
         self.check(run("diff", *arguments, "--hypothesis", "tripled"), 2)
 
+    def test_the_first_wrong_stage_where_no_fault_fits(self):
+        family = "qwen3_vl"
+        checkpoint = CHECKPOINTS / f"{family}-tiny-fp32"
+        pixels = CASES / family / "single.input.safetensors"
+        self.check(run("encode", checkpoint, pixels, "--stages", "all", "-o", self.out), 0)
+        file = Safetensors(self.out)
+        data = bytearray(self.out.read_bytes())
+        base = len(data) - len(file.data)
+
+        def spoil(name):  # the bytes of two halves exchanged: no fault of the catalogue
+            begin, end = (base + offset for offset in file.header[name]["data_offsets"])
+            half = (end - begin) // 2
+            data[begin:begin + half], data[begin + half:begin + 2 * half] = \
+                data[begin + half:begin + 2 * half], data[begin:begin + half]
+
+        for name in file.header:
+            if name.startswith(("block.2", "block.3", "deepstack.2", "merger", "embeddings")):
+                spoil(name)
+        spoiled = self.folder / "spoiled.safetensors"
+        spoiled.write_bytes(bytes(data))
+        report = self.diff(self.out, spoiled, "--checkpoint", checkpoint, "--pixels", pixels, code=1)
+        self.assertEqual(report["first_wrong_stage"], "block.2")
+
     def test_order_of_arguments_does_not_matter(self):
         a = DUMPS / "qwen2_vl/batch.vllm-0.29.0.fp32.embed.safetensors"
         b = DUMPS / "qwen2_vl/batch.vllm-0.29.0.fp32.graph.safetensors"

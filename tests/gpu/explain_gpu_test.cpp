@@ -55,8 +55,8 @@ TEST_CASE("a graph captured without the norm, or with it twice, is caught and na
           for (const at::Tensor& tensor : kept.back()) rows.push_back(rows_of(tensor));
           evidence.rows.push_back(std::move(rows));
           evidence.failing.push_back(i);
-          const Distance error =
-              distance({rows_of(kept.back().front())}, {oracle.encode_item(batch, i).embeddings}, 1);
+          const Distance error = distance({rows_of(kept.back().front())},
+                                          {oracle.encode_item(batch, i).embeddings}, 1);
           CHECK(error.worst > 0.1);
         }
         const Explanation found = Explainer(checkpoint, placement, {}).explain(evidence);

@@ -43,7 +43,8 @@ class Dice {
 RawPatches pixels(Dice& dice, const PatchLayout& layout, const GridThw& grid) {
   const std::int64_t kind = dice.between(0, 3);
   if (kind == 0) {
-    return test::noise_patches(layout, {grid}, static_cast<std::uint32_t>(dice.between(1, 1 << 30)));
+    return test::noise_patches(layout, {grid},
+                               static_cast<std::uint32_t>(dice.between(1, 1 << 30)));
   }
   ByteBuffer bytes(static_cast<std::size_t>(grid.patches() * layout.row_width()));
   const std::int64_t base = dice.between(0, 255);

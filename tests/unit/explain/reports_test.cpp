@@ -123,14 +123,18 @@ TEST_CASE("reports R73, R74: rows of an earlier replay, zeros and NaN in the las
       return tokens;
     }));
   };
-  CHECK(spoiled([](at::Tensor rows) { rows.fill_(std::numeric_limits<float>::quiet_NaN()); }).caught);
+  CHECK(
+      spoiled([](at::Tensor rows) { rows.fill_(std::numeric_limits<float>::quiet_NaN()); }).caught);
   CHECK(spoiled([](at::Tensor rows) { rows.zero_(); }).caught);
   CHECK(spoiled([&](at::Tensor rows) { rows.copy_(sound.front().narrow(0, 0, 9)); }).caught);
   // one unwritten token is enough
-  CHECK(bench.judge(each(sound, [](at::Tensor tokens) {
-               tokens[-1].copy_(tokens[0]);
-               return tokens;
-             })).caught);
+  CHECK(bench
+            .judge(each(sound,
+                        [](at::Tensor tokens) {
+                          tokens[-1].copy_(tokens[0]);
+                          return tokens;
+                        }))
+            .caught);
 }
 
 TEST_CASE("reports R75: a longer sequence than the capture's leaves its end unwritten") {
@@ -167,9 +171,8 @@ TEST_CASE("reports R79, R80, R86: results in another order, or cut at the wrong 
     return at::cat({tokens.narrow(0, 24, 15), tokens.narrow(0, 0, 24), tokens.narrow(0, 39, 18)});
   }));
   CHECK(holds(swapped.names, "items_swapped"));
-  const auto shifted = bench.judge(each(sound, [](at::Tensor tokens) {
-    return at::roll(tokens, 1, 0);
-  }));
+  const auto shifted =
+      bench.judge(each(sound, [](at::Tensor tokens) { return at::roll(tokens, 1, 0); }));
   CHECK(holds(shifted.names, "rows_shifted"));
   // an idle rank's place filled with noise
   const auto noise = bench.judge(each(sound, [](at::Tensor tokens) {
@@ -197,17 +200,16 @@ TEST_CASE("reports R85: a result that was not contiguous") {
 
 TEST_CASE("reports R84, R95: a side that rounds its outputs once more") {
   const Bench bench("qwen2_5_vl", DType::f32);
-  const auto found = bench.judge(each(bench.run(), [](at::Tensor tokens) {
-    return tokens.to(at::kBFloat16).to(at::kFloat);
-  }));
+  const auto found = bench.judge(
+      each(bench.run(), [](at::Tensor tokens) { return tokens.to(at::kBFloat16).to(at::kFloat); }));
   CHECK(found.caught);
   CHECK_FALSE(holds(found.names, "norm_skipped"));
 }
 
 TEST_CASE("reports R87, R88: one value that is no number") {
   const Bench bench("qwen2_vl", DType::f16);
-  for (const float value : {std::numeric_limits<float>::quiet_NaN(),
-                            std::numeric_limits<float>::infinity()}) {
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const auto found = bench.judge(each(bench.run(), [&](at::Tensor tokens) {
       tokens[5][3] = value;
       return tokens;
@@ -242,14 +244,20 @@ TEST_CASE("reports R89, R90: what shares the batch and how it is padded changes 
 
 TEST_CASE("reports R96: one token of many, and one channel of many") {
   const Bench bench("qwen2_5_vl", DType::bf16);
-  CHECK(bench.judge(each(bench.run(), [](at::Tensor tokens) {
-               tokens[7].mul_(1.2);
-               return tokens;
-             })).caught);
-  CHECK(bench.judge(each(bench.run(), [](at::Tensor tokens) {
-               tokens.select(1, 3).add_(2.0);
-               return tokens;
-             })).caught);
+  CHECK(bench
+            .judge(each(bench.run(),
+                        [](at::Tensor tokens) {
+                          tokens[7].mul_(1.2);
+                          return tokens;
+                        }))
+            .caught);
+  CHECK(bench
+            .judge(each(bench.run(),
+                        [](at::Tensor tokens) {
+                          tokens.select(1, 3).add_(2.0);
+                          return tokens;
+                        }))
+            .caught);
 }
 
 TEST_CASE("reports R100: three faults at once are caught, and none of them is named wrongly") {

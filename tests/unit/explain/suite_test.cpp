@@ -100,15 +100,13 @@ Outcome run_suite(const std::string& family, const std::vector<std::string>& cas
     outcome.named += right ? 1 : 0;
     if (!right) {
       ++outcome.wrong;
-      MESSAGE(fault.name() << " of " << -failing.front().first << " is called "
-                           << (found.fits.empty() ? std::string("nothing")
-                                                  : found.fits.front().id + "." +
-                                                        found.fits.front().variant)
-                           << "; next "
-                           << (found.runner_up ? found.runner_up->id + "." +
-                                                     found.runner_up->variant
-                                               : "none")
-                           << " pooled " << (found.runner_up ? found.runner_up->pooled : 0.0));
+      MESSAGE(fault.name()
+              << " of " << -failing.front().first << " is called "
+              << (found.fits.empty() ? std::string("nothing")
+                                     : found.fits.front().id + "." + found.fits.front().variant)
+              << "; next "
+              << (found.runner_up ? found.runner_up->id + "." + found.runner_up->variant : "none")
+              << " pooled " << (found.runner_up ? found.runner_up->pooled : 0.0));
     }
     if (found.fits.size() > 1) {
       std::string set;
