@@ -44,7 +44,7 @@ struct OracleOptions {
   std::int64_t largest_float64_item = 32768;
   // Computes in this type instead (f32, bf16 or f16), rounding after every written operation: what
   // an independent implementation in that type may differ by.
-  std::optional<DType> rounded_to;
+  std::optional<DType> rounded_to = std::nullopt;
 };
 
 struct OracleOutput {
