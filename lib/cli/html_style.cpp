@@ -47,6 +47,7 @@ th { font-weight: 600; color: var(--quiet); }
 .numbers td + td { white-space: nowrap; }
 .numbers td:first-child { min-width: 11rem; overflow-wrap: anywhere; }
 .numbers .more > td { border-bottom: 1px solid var(--line); padding-left: 1rem; color: var(--quiet); }
+.more ul, .more p { margin: .1rem 0 .3rem; }
 .numbers .has-more > td { border-bottom: 0; }
 .json { font-size: .9em; }
 .json td, .json th { padding: .12rem .8rem .12rem 0; }
