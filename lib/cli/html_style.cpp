@@ -22,7 +22,7 @@ body {
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif;
 }
 h1 { font-size: 1.7rem; margin: 0; line-height: 1.2; }
-h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; break-after: avoid; }
 h3 { font-size: 1rem; margin: 0 0 .2rem; overflow-wrap: anywhere; }
 p { margin: .4rem 0; }
 code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
@@ -88,8 +88,7 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .87em; }
   :root { --paper: #fff; --ink: #000; --quiet: #444; --line: #bbb; --panel: #fff; }
   body { max-width: none; padding: 0; font-size: 11px; print-color-adjust: exact;
     -webkit-print-color-adjust: exact; }
-  figure { width: 31%; }
-  .group { width: 100%; }
+  html { font-size: 10px; }  /* three pictures beside each other on A4 and letter */
 }
 )css";
 
