@@ -10,14 +10,24 @@
 
 namespace vtower::cli {
 
-// RGBA of an error that is `share` of its limit, from 1 % to 100 times; NaN and infinity have a
-// colour of their own. Small shares are nearly transparent, so that what lies below stays visible.
-std::array<std::uint8_t, 4> heat_colour(double share);
+// From 1 % of the limit to the power of ten above the worst share, at least 100 times the limit.
+class HeatScale {
+ public:
+  // `worst_share`: the largest finite share of a limit that is to be drawn.
+  explicit HeatScale(double worst_share = 0);
 
-// A pixel for each token of a height x width picture.
-RgbaImage heat_map(std::span<const float> errors, double limit, ImageSize tokens);
+  // RGBA; NaN and infinity have a colour of their own. Small shares are nearly transparent, so that
+  // what lies below stays visible.
+  [[nodiscard]] std::array<std::uint8_t, 4> colour(double share) const;
 
-// The scale with its ticks, as inline SVG.
-std::string heat_legend();
+  // A pixel for each token of a height x width picture.
+  [[nodiscard]] RgbaImage map(std::span<const float> errors, double limit, ImageSize tokens) const;
+
+  // The scale with its ticks, as inline SVG.
+  [[nodiscard]] std::string legend() const;
+
+ private:
+  int top_;  // log10 of the largest share
+};
 
 }  // namespace vtower::cli

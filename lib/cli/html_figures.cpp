@@ -37,7 +37,7 @@ std::string figure(const std::string& layers, const std::string& caption, ImageS
       "style=\"width:" + rounded(width) + "rem\"");
 }
 
-constexpr double item_width = 20.5;  // rem: three beside each other
+constexpr double item_width = 22;  // rem: three beside each other
 constexpr double worst_width = 34;
 
 const ItemReport& entry_of(const Report& report, const HtmlItem& item) {
@@ -51,7 +51,8 @@ std::string frames_of(const HtmlItem& item, const HtmlGroup& group) {
   return "frames " + std::to_string(first) + " to " + std::to_string(last) + ": ";
 }
 
-std::string group_figures(const Report& report, const HtmlItem& item, const HtmlGroup& group) {
+std::string group_figures(const Report& report, const HtmlItem& item, const HtmlGroup& group,
+                          const HeatScale& scale) {
   const PairReport& pair = report.pairs[item.pair];
   const ItemReport& entry = entry_of(report, item);
   const ImageSize tokens{item.tokens.h, item.tokens.w};
@@ -67,7 +68,7 @@ std::string group_figures(const Report& report, const HtmlItem& item, const Html
   } else {
     layers += "<div></div>";
   }
-  layers += image(png_data_uri(heat_map(here, entry.limit, tokens)), "heat tokens",
+  layers += image(png_data_uri(scale.map(here, entry.limit, tokens)), "heat tokens",
                   "errors of tokens, " + entry.item);
   std::string html = figure(
       layers, frames + (group.photograph ? "error over the photograph" : "error of each token"),
@@ -101,7 +102,7 @@ std::string error_in_words(const ItemReport& entry) {
          html_share(entry.used()) + " of its limit " + html_number(entry.limit) + ". ";
 }
 
-std::string item_section(const Report& report, const HtmlItem& item) {
+std::string item_section(const Report& report, const HtmlItem& item, const HeatScale& scale) {
   const PairReport& pair = report.pairs[item.pair];
   const ItemReport& entry = entry_of(report, item);
   std::string tensor = entry.tensor == "embeddings" ? "" : html_escaped(entry.tensor) + " of ";
@@ -118,7 +119,7 @@ std::string item_section(const Report& report, const HtmlItem& item) {
             html_tag("label", "errors over the photograph", "class=\"quiet\" for=\"" + id + "\"");
   }
   std::string groups;
-  for (const HtmlGroup& group : item.groups) groups += group_figures(report, item, group);
+  for (const HtmlGroup& group : item.groups) groups += group_figures(report, item, group, scale);
   return html_tag("section", html + html_tag("div", groups, "class=\"groups\""), "class=\"item\"");
 }
 
@@ -150,8 +151,17 @@ std::string html_worst_picture(const Worst& worst, const Report& report, const H
 }
 
 std::string html_item_figures(const Report& report, const HtmlItems& items) {
-  std::string html;
-  for (const HtmlItem& item : items.drawn) html += item_section(report, item);
+  double worst = 0;
+  for (const HtmlItem& item : items.drawn) {
+    const ItemReport& entry = entry_of(report, item);
+    for (const float error : entry.comparison.errors) {
+      const double share = static_cast<double>(error) / entry.limit;
+      if (std::isfinite(share)) worst = std::max(worst, share);
+    }
+  }
+  const HeatScale scale(worst);
+  std::string html = scale.legend();
+  for (const HtmlItem& item : items.drawn) html += item_section(report, item, scale);
   return html;
 }
 

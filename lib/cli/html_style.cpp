@@ -22,7 +22,7 @@ body {
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif;
 }
 h1 { font-size: 1.7rem; margin: 0; line-height: 1.2; }
-h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; break-after: avoid; }
 h3 { font-size: 1rem; margin: 0 0 .2rem; overflow-wrap: anywhere; }
 p { margin: .4rem 0; }
 code { font: .92em ui-monospace, "DejaVu Sans Mono", monospace; overflow-wrap: anywhere; }
@@ -44,18 +44,19 @@ th, td { text-align: left; padding: .3rem .7rem .3rem 0; border-bottom: 1px soli
 th { font-weight: 600; color: var(--quiet); }
 .numbers { width: 100%; font-size: .93em; line-height: 1.35; }
 .numbers th, .numbers td { overflow-wrap: normal; }
+.numbers td + td { white-space: nowrap; }
 .numbers td:first-child { min-width: 11rem; overflow-wrap: anywhere; }
-.numbers .more td { border-bottom: 1px solid var(--line); padding-left: 1rem; color: var(--quiet); }
-.numbers .has-more td { border-bottom: 0; }
+.numbers .more > td { border-bottom: 1px solid var(--line); padding-left: 1rem; color: var(--quiet); }
+.more ul, .more p { margin: .1rem 0 .3rem; }
+.numbers .has-more > td { border-bottom: 0; }
 .json { font-size: .9em; }
 .json td, .json th { padding: .12rem .8rem .12rem 0; }
-.json .json { margin: 0; }
+.json .json { font-size: 1em; }
 .item { border-top: 1px solid var(--line); padding: 1rem 0; break-inside: avoid; }
 .groups { display: flex; flex-wrap: wrap; gap: 1rem; margin-top: .6rem; }
 .group { display: flex; flex-wrap: wrap; gap: 1rem; }
-figure { margin: 0; width: 20.5rem; max-width: 100%; break-inside: avoid; }
+figure { margin: 0; width: 22rem; max-width: 100%; break-inside: avoid; }
 figure.wide { width: 100%; }
-figure.narrow { width: 30rem; }
 figcaption { color: var(--quiet); font-size: .87em; margin-top: .25rem; }
 input.lay { margin: 0 .4rem 0 0; vertical-align: -.1em; }
 .stack { position: relative; background: repeating-conic-gradient(#8884 0 25%, #8882 0 50%)
@@ -69,6 +70,7 @@ input.lay { margin: 0 .4rem 0 0; vertical-align: -.1em; }
 .mark.under { stroke: #d00; stroke-width: 5; }
 svg text { fill: var(--quiet); font-size: 12px; }
 svg.legend { width: 34rem; max-width: 100%; }
+svg.legend rect { shape-rendering: crispEdges; }
 svg.legend line { stroke: var(--quiet); }
 svg.depth { width: 100%; background: var(--panel); border-radius: .3rem; }
 .depth .grid { stroke: var(--line); }
@@ -86,8 +88,7 @@ footer { margin-top: 2.5rem; color: var(--quiet); font-size: .87em; }
   :root { --paper: #fff; --ink: #000; --quiet: #444; --line: #bbb; --panel: #fff; }
   body { max-width: none; padding: 0; font-size: 11px; print-color-adjust: exact;
     -webkit-print-color-adjust: exact; }
-  figure { width: 31%; }
-  .group { width: 100%; }
+  html { font-size: 10px; }  /* three pictures beside each other on A4 and letter */
 }
 )css";
 

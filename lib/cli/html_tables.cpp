@@ -130,7 +130,9 @@ std::string pair_rows(const PairReport& pair) {
              cell(pair.smallest_k ? html_number(*pair.smallest_k) : none) +
              cell(html_number(cosine)) + cell(norm_ratio(smallest_ratio, largest_ratio)) +
              cell(std::to_string(non_finite_a) + " / " + std::to_string(non_finite_b)) +
-             cell(pair.identical ? "yes" : "no");
+             cell(pair.identical           ? "yes"
+                  : pair.must_be_identical ? "no"
+                                           : none);
   }
   const std::string below = below_of(pair, items);
   std::string rows = html_tag("tr", cells, below.empty() ? "" : "class=\"has-more\"");
@@ -159,8 +161,7 @@ std::string html_failed(const Report& report) {
     rows += row_of({html_escaped(item.value("path", "")), html_escaped(item.value("class", "")),
                     html_escaped(item.value("message", ""))});
   }
-  return html_tag("table", head_of({"item", "class", "message"}) + html_tag("tbody", rows),
-                  "class=\"numbers\"");
+  return html_tag("table", head_of({"item", "class", "message"}) + html_tag("tbody", rows));
 }
 
 std::string html_class_of(Verdict verdict) {

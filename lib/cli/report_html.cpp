@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "cli/heat_map.h"
 #include "cli/html_figures.h"
 #include "cli/html_json.h"
 #include "cli/html_style.h"
@@ -29,6 +28,15 @@ std::string list_of(const std::vector<std::string>& entries) {
   std::string html;
   for (const std::string& entry : entries) html += html_tag("li", html_escaped(entry));
   return html.empty() ? "" : html_tag("ul", html);
+}
+
+// With a capital, unless it begins with a name ("block.3 was left out").
+std::string sentence_of(std::string text) {
+  const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz");
+  if (end != 0 && end != std::string::npos && text[end] == ' ') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return html_escaped(text);
 }
 
 std::string code(const std::string& text) {
@@ -100,7 +108,7 @@ std::string cause_of(const Report& report) {
   }
   const Cause& cause = *report.cause;
   const std::string id = cause.id + (cause.variant.empty() ? "" : "." + cause.variant);
-  std::string html = paragraph("<b>" + html_escaped(cause.sentence) + "</b>", "class=\"cause\"");
+  std::string html = paragraph("<b>" + sentence_of(cause.sentence) + "</b>", "class=\"cause\"");
   std::string numbers =
       code(id) + ", in " + html_escaped(cause.side) + ". With this fault planted " +
       "into the sound tower, " + html_number(cause.residual) +
@@ -154,7 +162,7 @@ std::string items_of(const Report& report, const HtmlItems& items) {
     intro += " Drawn: the worst " + std::to_string(items.drawn.size()) + " of " +
              count_of(items.of, "item") + ".";
   }
-  return paragraph(intro, "class=\"quiet\"") + heat_legend() + html_item_figures(report, items);
+  return paragraph(intro, "class=\"quiet\"") + html_item_figures(report, items);
 }
 
 std::string folded(const std::string& title, const nlohmann::ordered_json& value) {

@@ -90,30 +90,41 @@ TEST_CASE("base64") {  // RFC 4648, 10
 }
 
 TEST_CASE("the colour of an error jumps where its limit is used up") {
-  const auto within = heat_colour(1);
-  const auto beyond = heat_colour(1.0001);
+  const HeatScale scale(30);
+  const auto within = scale.colour(1);
+  const auto beyond = scale.colour(1.0001);
   CHECK(within[2] > within[0]);  // cool
   CHECK(beyond[0] > beyond[2]);  // warm
-  CHECK(heat_colour(0.001)[3] < 40);
-  CHECK(heat_colour(1e9) == heat_colour(100));
-  CHECK(heat_colour(0) == heat_colour(0.01));
-  CHECK(heat_colour(not_a_number) == heat_colour(infinity));
-  CHECK(heat_colour(not_a_number) != heat_colour(1e9));
+  CHECK(scale.colour(0.001)[3] < 40);
+  CHECK(scale.colour(1e9) == scale.colour(100));
+  CHECK(scale.colour(0) == scale.colour(0.01));
+  CHECK(scale.colour(not_a_number) == scale.colour(infinity));
+  CHECK(scale.colour(not_a_number) != scale.colour(1e9));
+  CHECK(has(scale.legend(), ">100 ×<"));
+}
+
+TEST_CASE("the scale of colours reaches the worst error") {
+  const HeatScale scale(8e4);
+  CHECK(scale.colour(1) == HeatScale(30).colour(1));
+  CHECK(scale.colour(8e4) != scale.colour(8e3));
+  CHECK(scale.colour(1e5) == HeatScale(30).colour(100));
+  CHECK(has(scale.legend(), ">1e4 ×<"));
 }
 
 TEST_CASE("a heat map has a pixel for each token") {
   const std::vector<float> errors{0.0F, 2.0F, std::numeric_limits<float>::quiet_NaN(), 0.5F, 9.0F};
-  RgbaImage image = heat_map(errors, 1.0, {2, 3});
+  const HeatScale scale(9);
+  RgbaImage image = scale.map(errors, 1.0, {2, 3});
   CHECK(image.size == ImageSize{2, 3});
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    const auto colour = heat_colour(static_cast<double>(errors[i]));
+    const auto colour = scale.colour(static_cast<double>(errors[i]));
     CHECK(std::equal(colour.begin(), colour.end(), image.pixel(static_cast<std::int64_t>(i))));
   }
   CHECK(image.pixel(5)[3] == 0);  // beyond the last token: nothing
   // Where nothing is allowed, no error is none.
-  RgbaImage strict = heat_map(std::vector<float>{0.0F, 1.0F}, 0.0, {1, 2});
-  CHECK(strict.pixel(0)[0] == heat_colour(0)[0]);
-  CHECK(strict.pixel(1)[0] == heat_colour(infinity)[0]);
+  RgbaImage strict = scale.map(std::vector<float>{0.0F, 1.0F}, 0.0, {1, 2});
+  CHECK(strict.pixel(0)[0] == scale.colour(0)[0]);
+  CHECK(strict.pixel(1)[0] == scale.colour(infinity)[0]);
 }
 
 TEST_CASE("shared components are those of the full covariance") {
