@@ -9,71 +9,34 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "engine/encode_items.h"
+#include "engine/item_headers.h"
 #include "engine/torch_error.h"
 
 namespace vtower {
 namespace {
 
-using Header = std::variant<ItemHeader, ItemFailure>;
-
-// Some items of a source, with their headers as they were planned with.
-class PartOfSource final : public ItemSource {
- public:
-  PartOfSource(const ItemSource& all, std::vector<std::size_t> items,
-               const std::vector<Header>& headers)
-      : all_(all), items_(std::move(items)), headers_(headers) {}
-
-  [[nodiscard]] std::size_t size() const override { return items_.size(); }
-  [[nodiscard]] std::variant<ItemHeader, ItemFailure> header(std::size_t i) const override {
-    return headers_[items_[i]];
-  }
-  [[nodiscard]] std::variant<LoadedItem, ItemFailure> load(std::size_t i) const override {
-    return all_.load(items_[i]);
-  }
-
- private:
-  const ItemSource& all_;
-  std::vector<std::size_t> items_;
-  const std::vector<Header>& headers_;
-};
-
-DpPlan make_plan(const std::vector<Header>& headers, const DpWork& work,
+DpPlan make_plan(const std::vector<HeaderResult>& headers, const DpWork& work,
                  const DpWorker::Options& options) {
+  SortedHeaders sorted = sort_headers(headers);
   DpPlan plan;
-  std::vector<GridThw> grids;
-  std::vector<std::size_t> sound;
-  for (std::size_t i = 0; i < headers.size(); ++i) {
-    if (const auto* failure = std::get_if<ItemFailure>(&headers[i])) {
-      plan.unsound.emplace_back(i, *failure);
-    } else {
-      grids.push_back(std::get<ItemHeader>(headers[i]).grid);
-      sound.push_back(i);
-    }
-  }
-  plan.assignment = assign_items(grids, options.world_size, options.balance, dp_cost(work.config));
+  for (auto& [item, failure] : sorted.failed) plan.unsound.emplace_back(item, std::move(failure));
+  plan.assignment =
+      assign_items(sorted.grids, options.world_size, options.balance, dp_cost(work.config));
   for (std::vector<std::size_t>& items : plan.assignment.items) {
-    std::vector<GridThw> own;
-    for (std::size_t& item : items) {
-      own.push_back(grids[item]);
-      item = sound[item];
-    }
-    BatchPlan batches = make_batch_plan(own, work.max_batch_rows);
-    for (Batch& batch : batches.batches) {
-      for (std::size_t& item : batch.items) item = items[item];
-    }
-    plan.batches.push_back(std::move(batches));
+    plan.batches.push_back(plan_of(sorted, items, work.max_batch_rows));
+    for (std::size_t& item : items) item = sorted.sound[item];
   }
   return plan;
 }
 
 // One text that differs where any header does.
-std::string digest(const std::vector<Header>& headers) {
+std::string digest(const std::vector<HeaderResult>& headers) {
   Sha256 sum;
   const auto add = [&](const std::string& text) {
     const std::string line = std::to_string(text.size()) + ":" + text;
     sum.update({reinterpret_cast<const std::uint8_t*>(line.data()), line.size()});
   };
-  for (const Header& entry : headers) {
+  for (const HeaderResult& entry : headers) {
     if (const auto* failure = std::get_if<ItemFailure>(&entry)) {
       add("failed " + failure->message);
       continue;
@@ -136,8 +99,7 @@ void DpWorker::State::put(Event event) {
 
 void DpWorker::State::run(const std::function<DpWork()>& prepare, const Options& options) {
   work = prepare();
-  std::vector<Header> headers;
-  for (std::size_t i = 0; i < work->source->size(); ++i) headers.push_back(work->source->header(i));
+  const std::vector<HeaderResult> headers = read_headers(*work->source);
   plan = make_plan(headers, *work, options);
 
   DpMessage prepared;
@@ -151,25 +113,22 @@ void DpWorker::State::run(const std::function<DpWork()>& prepare, const Options&
   results.form = OutputForm::of(empty_output(*work));
   put({results, nullptr});  // every rank states its form, with items or without
 
-  const std::vector<std::size_t> own =
-      plan->assignment.items[static_cast<std::size_t>(options.rank)];
-  const PartOfSource part(*work->source, own, headers);
   EncodeOptions encode;
-  encode.max_batch_rows = work->max_batch_rows;
   encode.decode_threads = work->decode_threads;
   encode.stages = work->stages;
   encode.on_result = [&](std::size_t item, ItemResult& result) {
     if (const auto* encoded = std::get_if<EncodedItem>(&result)) {
       results.form = OutputForm::of(encoded->embeddings);
     }
-    results.results.emplace_back(own[item], std::move(result));
+    results.results.emplace_back(item, std::move(result));
   };
   encode.on_progress = [&](const Progress&) {
     results.ledger = work->runner->ledger();
     put({results, nullptr});
     results.results.clear();
   };
-  (void)encode_items(part, *work->runner, encode);
+  encode_batches(*work->source, plan->batches[static_cast<std::size_t>(options.rank)],
+                 *work->runner, encode);
   put({DpMessage{}, nullptr});
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <future>
+#include <numeric>
 #include <string>
 #include <utility>
 
+#include "engine/item_headers.h"
 #include "engine/load_items.h"
 
 namespace vtower {
@@ -69,19 +71,21 @@ class StageCollector {
   std::int64_t first_token_ = 0;
 };
 
-void run_batch(Runner& runner, const Batch& batch, std::vector<LoadResult> loaded,
-               const std::set<std::string>& stages, std::vector<ItemResult>& results) {
+// The results of a batch, in its order.
+std::vector<ItemResult> run_batch(Runner& runner, std::vector<LoadResult> loaded,
+                                  const std::set<std::string>& stages) {
+  std::vector<ItemResult> results(loaded.size());
   std::vector<const RawPatches*> parts;
-  std::vector<std::size_t> places;  // of the sound items, in `loaded`
+  std::vector<std::size_t> places;  // of the sound items
   for (std::size_t i = 0; i < loaded.size(); ++i) {
     if (auto* failure = std::get_if<ItemFailure>(&loaded[i])) {
-      results[batch.items[i]] = std::move(*failure);
+      results[i] = std::move(*failure);
     } else {
       parts.push_back(&std::get<LoadedItem>(loaded[i]).patches);
       places.push_back(i);
     }
   }
-  if (parts.empty()) return;
+  if (parts.empty()) return results;
   StageCollector collector(stages);
   std::vector<ItemEmbeddings> outputs;
   try {
@@ -91,13 +95,12 @@ void run_batch(Runner& runner, const Batch& batch, std::vector<LoadResult> loade
     // An item that is too large for the mode has a batch of its own and fails alone.
     if (error.kind() != ErrorKind::too_large || places.size() != 1) throw;
     const auto& item = std::get<LoadedItem>(loaded[places.front()]);
-    results[batch.items[places.front()]] =
-        ItemFailure{item.record.path, error.kind(), error.what()};
-    return;
+    results[places.front()] = ItemFailure{item.record.path, error.kind(), error.what()};
+    return results;
   }
   for (std::size_t k = 0; k < places.size(); ++k) {
     auto& item = std::get<LoadedItem>(loaded[places[k]]);
-    ItemResult& result = results[batch.items[places[k]]];
+    ItemResult& result = results[places[k]];
     auto item_stages = collector.next(outputs[k]);
     if (is_finite(outputs[k])) {
       result = EncodedItem{std::move(outputs[k]), std::move(item.record), std::move(item_stages)};
@@ -105,61 +108,66 @@ void run_batch(Runner& runner, const Batch& batch, std::vector<LoadResult> loade
       result = non_finite_failure(runner, item);
     }
   }
+  return results;
 }
 
-// Batch by batch, before the plan's indices are those of the request.
-std::vector<std::vector<GridThw>> grids_of(const BatchPlan& plan, std::span<const GridThw> grids) {
+// Batch by batch.
+std::vector<std::vector<GridThw>> grids_of(const BatchPlan& plan,
+                                           const std::vector<HeaderResult>& headers) {
   std::vector<std::vector<GridThw>> batches;
   for (const Batch& batch : plan.batches) {
     std::vector<GridThw>& of_batch = batches.emplace_back();
-    for (const std::size_t item : batch.items) of_batch.push_back(grids[item]);
+    for (const std::size_t item : batch.items) {
+      of_batch.push_back(std::get<ItemHeader>(headers[item]).grid);
+    }
   }
   return batches;
 }
 
 }  // namespace
 
-EncodeResult encode_items(const ItemSource& source, Runner& runner, const EncodeOptions& options) {
-  EncodeResult result;
-  result.items.resize(source.size());
-  std::vector<GridThw> grids;
-  std::vector<std::size_t> sound;
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    auto header = source.header(i);
-    if (auto* failure = std::get_if<ItemFailure>(&header)) {
-      result.items[i] = std::move(*failure);
-    } else {
-      grids.push_back(std::get<ItemHeader>(header).grid);
-      sound.push_back(i);
-    }
-  }
-  result.plan = make_batch_plan(grids, options.max_batch_rows);
-  if (options.capture == Capture::ahead) runner.prepare(grids_of(result.plan, grids));
-  for (Batch& batch : result.plan.batches) {
-    for (std::size_t& item : batch.items) item = sound[item];
-  }
-
-  Progress progress{source.size() - sound.size(), source.size(), 0};
+void encode_batches(const ItemSource& source, const BatchPlan& plan, Runner& runner,
+                    const EncodeOptions& options) {
+  Progress progress{source.size(), source.size(), 0};
+  for (const Batch& batch : plan.batches) progress.items_done -= batch.items.size();
   const auto load = [&](std::size_t b) {
     return std::async(std::launch::async, [&, b] {
-      return load_items(source, result.plan.batches[b].items, options.decode_threads);
+      return load_items(source, plan.batches[b].items, options.decode_threads);
     });
   };
   std::future<std::vector<LoadResult>> ahead;
-  if (!result.plan.batches.empty()) ahead = load(0);
-  for (std::size_t b = 0; b < result.plan.batches.size(); ++b) {
+  if (!plan.batches.empty()) ahead = load(0);
+  for (std::size_t b = 0; b < plan.batches.size(); ++b) {
+    const Batch& batch = plan.batches[b];
     std::vector<LoadResult> loaded = ahead.get();
-    if (b + 1 < result.plan.batches.size()) ahead = load(b + 1);
-    run_batch(runner, result.plan.batches[b], std::move(loaded), options.stages, result.items);
+    if (b + 1 < plan.batches.size()) ahead = load(b + 1);
+    std::vector<ItemResult> results = run_batch(runner, std::move(loaded), options.stages);
     if (options.on_result) {
-      for (const std::size_t item : result.plan.batches[b].items) {
-        options.on_result(item, result.items[item]);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        options.on_result(batch.items[i], results[i]);
       }
     }
-    progress.items_done += result.plan.batches[b].items.size();
-    progress.patches_done += result.plan.batches[b].rows;
+    progress.items_done += batch.items.size();
+    progress.patches_done += batch.rows;
     if (options.on_progress) options.on_progress(progress);
   }
+}
+
+EncodeResult encode_items(const ItemSource& source, Runner& runner, const EncodeOptions& options) {
+  const std::vector<HeaderResult> headers = read_headers(source);
+  SortedHeaders sorted = sort_headers(headers);
+  std::vector<std::size_t> all(sorted.sound.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  EncodeResult result{plan_of(sorted, all, options.max_batch_rows),
+                      std::vector<ItemResult>(source.size())};
+  for (auto& [item, failure] : sorted.failed) result.items[item] = std::move(failure);
+  if (options.capture == Capture::ahead) runner.prepare(grids_of(result.plan, headers));
+  EncodeOptions keeping = options;
+  keeping.on_result = [&](std::size_t item, ItemResult& encoded) {
+    if (options.on_result) options.on_result(item, encoded);
+    result.items[item] = std::move(encoded);
+  };
+  encode_batches(source, result.plan, runner, keeping);
   return result;
 }
 

@@ -52,4 +52,9 @@ struct EncodeResult {
 // alone. Throws Error only for what stops the whole run.
 EncodeResult encode_items(const ItemSource& source, Runner& runner, const EncodeOptions& options);
 
+// The part of it behind the plan, whose indices are the source's; items that it leaves out count as
+// done. Results come through options.on_result alone.
+void encode_batches(const ItemSource& source, const BatchPlan& plan, Runner& runner,
+                    const EncodeOptions& options);
+
 }  // namespace vtower

@@ -15,8 +15,6 @@ std::int64_t power_of_two(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value)));
 }
 
-constexpr std::uint8_t poison_byte = 0xA5;
-
 }  // namespace
 
 CaptureKey capture_key(const VisionConfig& config, const SeqPlan& plan,
@@ -41,6 +39,12 @@ CaptureKey capture_key(const VisionConfig& config, const SeqPlan& plan,
   return key;
 }
 
+void PaddingRecord::add(std::int64_t rows, std::int64_t budget) {
+  item_rows += rows;
+  padded_rows += budget;
+  ++hits[budget];
+}
+
 GraphPlanRunner::GraphPlanRunner(const VisionTower& tower, BudgetLadder ladder, Poison poison)
     : tower_(tower), ladder_(std::move(ladder)), poison_(poison), ledger_(tower) {}
 
@@ -54,7 +58,7 @@ StagedInputs& GraphPlanRunner::staged(const RawPatches& patches) {
                 .first;
   }
   StagedInputs& inputs = found->second;
-  if (poison_ == Poison::on) inputs.poison_pixels(poison_byte);
+  if (poison_ == Poison::on) inputs.poison_pixels();
   inputs.fill(patches, pad_seq_plan(config, std::move(plan), key.capacity));
   return inputs;
 }
@@ -62,9 +66,7 @@ StagedInputs& GraphPlanRunner::staged(const RawPatches& patches) {
 std::vector<ItemEmbeddings> GraphPlanRunner::run(const RawPatches& patches,
                                                  const StageTrace& trace) {
   const StagedInputs& inputs = staged(patches);
-  padding_.item_rows += patches.rows();
-  padding_.padded_rows += inputs.rows();
-  ++padding_.hits[inputs.rows()];
+  padding_.add(patches.rows(), inputs.rows());
   const TowerOutput output = tower_.encode(inputs, trace);
   ledger_.add(output.ledger, output.ledger.norm_range.cpu());
   return split_output(output, patches.grids(), tower_.config().layout.merge_size, Ownership::copy);

@@ -27,6 +27,9 @@ struct PaddingRecord {
   std::int64_t padded_rows = 0;               // item rows included
   std::map<std::int64_t, std::int64_t> hits;  // budget -> batches
 
+  // A batch of `rows` in a budget.
+  void add(std::int64_t rows, std::int64_t budget);
+
   // 1 where nothing ran.
   [[nodiscard]] double useful_share() const noexcept {
     return padded_rows == 0 ? 1.0

@@ -21,8 +21,6 @@
 namespace vtower {
 namespace {
 
-constexpr std::uint8_t poison_byte = 0xA5;
-
 using Clock = std::chrono::steady_clock;
 
 double seconds(Clock::duration duration) {
@@ -60,9 +58,7 @@ class GraphRunner final : public Runner {
     const VisionConfig& config = tower_.config();
     SeqPlan plan = make_seq_plan(config, patches.grids());
     const CaptureKey key = capture_key(config, plan, options_.ladder);
-    record_.padding.item_rows += plan.rows;
-    record_.padding.padded_rows += key.capacity.rows;
-    ++record_.padding.hits[key.capacity.rows];
+    record_.padding.add(plan.rows, key.capacity.rows);
     plan = pad_seq_plan(config, std::move(plan), key.capacity);
 
     Captured& captured = captured_for(key, patches, plan);
@@ -208,7 +204,7 @@ class GraphRunner final : public Runner {
   // What no fill and no kernel writes must not reach an item: padding rows get tagged bytes,
   // outputs NaN, and the pool's free blocks the bytes of NaN.
   void poison(Captured& captured) {
-    captured.inputs.poison_pixels(poison_byte);
+    captured.inputs.poison_pixels();
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     if (captured.output.embeddings.defined()) captured.output.embeddings.fill_(nan);
     for (at::Tensor& level : captured.output.deepstack) level.fill_(nan);

@@ -15,6 +15,7 @@ namespace vtower {
 namespace {
 
 constexpr std::int64_t alignment = 256;
+constexpr std::uint8_t poison_byte = 0xA5;
 
 template <typename Element>
 std::int64_t bytes_of(std::int64_t count) {
@@ -120,8 +121,8 @@ void StagedInputs::fill(const RawPatches& patches, SeqPlan plan) {
   copied_->record(device.getStream(device_.device()));
 }
 
-void StagedInputs::poison_pixels(std::uint8_t byte) {
-  pixels_.fill_(byte);
+void StagedInputs::poison_pixels() {
+  pixels_.fill_(poison_byte);
 }
 
 }  // namespace vtower

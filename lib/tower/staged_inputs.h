@@ -29,8 +29,9 @@ class StagedInputs {
   // sizes or grids do not fit.
   void fill(const RawPatches& patches, SeqPlan plan);
 
-  // Fills the padding's pixels and all that a fill does not write with `byte`.
-  void poison_pixels(std::uint8_t byte);
+  // Fills the pixels with tagged bytes, so that padding and all that a fill does not write are
+  // known to be wrong.
+  void poison_pixels();
 
   [[nodiscard]] const PlanTensors& plan() const noexcept { return tensors_; }
   [[nodiscard]] std::int64_t rows() const noexcept { return capacity_.rows; }

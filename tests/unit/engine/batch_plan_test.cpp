@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/item_headers.h"
 #include "support/doctest.h"
 
 using namespace vtower;
@@ -53,4 +54,32 @@ TEST_CASE("best fit: the tightest room that holds an item") {
 
 TEST_CASE("nothing to do is no batch") {
   CHECK(make_batch_plan({}, 100).batches.empty());
+}
+
+TEST_CASE("headers are sorted once; plans of some items have the indices of the request") {
+  const auto sound = [](std::int64_t rows) {
+    return HeaderResult(ItemHeader{ItemKind::image, {1, 2, rows / 2}});
+  };
+  const auto failed = [](const char* path) {
+    return HeaderResult(ItemFailure{path, ErrorKind::truncated, "cut"});
+  };
+  const SortedHeaders sorted =
+      sort_headers({failed("a"), sound(60), sound(28), failed("d"), sound(70), sound(36)});
+  CHECK(sorted.sound == std::vector<std::size_t>{1, 2, 4, 5});
+  CHECK((sorted.grids == grids_of_rows({60, 28, 70, 36})));
+  REQUIRE(sorted.failed.size() == 2);
+  CHECK(sorted.failed[0].first == 0);
+  CHECK(sorted.failed[1].first == 3);
+  CHECK(sorted.failed[1].second.path == "d");
+
+  const BatchPlan all = plan_of(sorted, {0, 1, 2, 3}, 100);
+  REQUIRE(all.batches.size() == 2);
+  CHECK(all.max_rows == 100);
+  CHECK(all.batches[0].items == std::vector<std::size_t>{1, 5});
+  CHECK(all.batches[1].items == std::vector<std::size_t>{2, 4});
+  const BatchPlan some = plan_of(sorted, {1, 3}, 100);
+  REQUIRE(some.batches.size() == 1);
+  CHECK(some.batches[0].items == std::vector<std::size_t>{2, 5});
+  CHECK(some.batches[0].rows == 64);
+  CHECK(plan_of(sorted, {}, 100).batches.empty());
 }
