@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/checkpoint.h"
 #include "check/dump.h"
+#include "checkpoint/checkpoint.h"
 #include "core/raw_patches.h"
 #include "tower/placement.h"
 
