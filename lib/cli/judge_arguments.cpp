@@ -6,7 +6,8 @@ namespace vtower::cli {
 
 void JudgeArguments::add_to(CLI::App& app) {
   add_limits_to(app);
-  app.add_flag("!--no-explain", explain, "do not look for the cause of a difference")
+  app.add_flag_callback(
+         "--no-explain", [this] { explain = false; }, "do not look for the cause of a difference")
       ->group("Limits");
   app.add_option("--explain-seconds", explain_seconds, "most time for the search for a cause [600]")
       ->check(CLI::PositiveNumber)
