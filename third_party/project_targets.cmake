@@ -77,6 +77,9 @@ foreach(label ${VTOWER_TEST_LABELS})
   add_custom_target(tests_${label})
 endforeach()
 
+# Tests run side by side: threads that spin while they wait would take the others' cores.
+set(VTOWER_TEST_ENVIRONMENT OMP_WAIT_POLICY=PASSIVE)
+
 # vtower_test(name SOURCES ... DEPENDS ... LABELS ...): a doctest program and its ctest entry. Exit
 # code 77: it says aloud why it cannot run on this machine, and counts as skipped.
 function(vtower_test name)
@@ -88,7 +91,8 @@ function(vtower_test name)
   target_link_libraries(test_${name} PRIVATE ${ARG_MAIN} vtower_test_support ${ARG_DEPENDS}
     vtower_options)
   add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900 SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900 SKIP_RETURN_CODE 77
+    ENVIRONMENT "${VTOWER_TEST_ENVIRONMENT}")
   foreach(label ${ARG_LABELS})
     if(NOT label IN_LIST VTOWER_TEST_LABELS)
       message(FATAL_ERROR "vtower_test(${name}): no label '${label}' in ${VTOWER_TEST_LABELS}")
