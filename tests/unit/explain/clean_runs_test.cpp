@@ -99,7 +99,7 @@ TEST_CASE("clean runs raise no alarm") {
       const RawPatches batch = RawPatches::concat(parts);
 
       EagerRunner eager(tower);
-      GraphPlanRunner padded(tower, BudgetLadder({dice.between(400, 700) * 4}, 4),
+      GraphPlanRunner padded(tower, BudgetLadder({batch.rows() + 4 * dice.between(0, 150)}, 4),
                              dice.between(0, 1) == 0 ? Poison::off : Poison::on);
       (void)padded.run(items.back(), StageTrace());
       const auto a = eager.run(batch, StageTrace());
