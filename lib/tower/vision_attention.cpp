@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
+#include "tower/blocked_attention.h"
 #include "tower/device_ops.h"
 
 namespace vtower {
@@ -13,6 +14,7 @@ at::Tensor attend_within_sequences(const at::Tensor& qkv, const Sequences& seque
   const std::int64_t head_dim = qkv.size(3);
   at::Tensor out = at::empty({qkv.size(0), heads * head_dim}, qkv.options());
   const std::span<const std::int32_t> cu = sequences.host_cu_seqlens;
+  const bool blocked = blocked_attention_serves(qkv.scalar_type()) && qkv.is_contiguous();
   for (std::size_t first = 0; first + 1 < cu.size();) {
     // Neighbours of one length go as one batch: a Qwen2.5-VL frame has hundreds of windows.
     const std::int64_t length = cu[first + 1] - cu[first];
@@ -20,6 +22,14 @@ at::Tensor attend_within_sequences(const at::Tensor& qkv, const Sequences& seque
     while (end + 1 < cu.size() && cu[end + 1] - cu[end] == length) ++end;
     const auto count = static_cast<std::int64_t>(end - first);
     if (length == 0) {  // empty slots of a padded plan
+      first = end;
+      continue;
+    }
+    if (blocked && length >= least_blocked_rows) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t row = cu[first] + i * length;
+        attend_blocked(qkv.narrow(0, row, length), out.narrow(0, row, length));
+      }
       first = end;
       continue;
     }
